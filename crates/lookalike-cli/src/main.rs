@@ -1,0 +1,3 @@
+//! The program `lookalike`.
+
+fn main() {}

@@ -1,0 +1,147 @@
+//! What can go wrong with an input or an output: what, where, and what to do.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The result of reading or writing.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An input that cannot be read or an output that cannot be written.
+///
+/// Displayed on one line: what is wrong, where, and what to do about it.
+#[derive(Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    message: String,
+    place: Option<Place>,
+    advice: Option<String>,
+    source: Option<std::io::Error>,
+}
+
+/// Where in the inputs something stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file, or `-` for standard input.
+    pub path: PathBuf,
+    /// The record, counted from 1, where known.
+    pub record: Option<u64>,
+    /// The byte offset in the (decompressed) input, where known.
+    pub byte: Option<u64>,
+}
+
+impl Error {
+    /// An error that says what is wrong.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self(Box::new(Inner { message: message.into(), place: None, advice: None, source: None }))
+    }
+
+    /// An operating-system error about a file: `what` is a verb phrase such as "cannot open".
+    pub fn io(what: &str, path: &Path, source: std::io::Error) -> Self {
+        let mut error = Self::new(format!("{what} {}: {source}", Shown(path))).at_file(path);
+        error.0.source = Some(source);
+        error
+    }
+
+    /// Adds what the user can do.
+    pub fn advise(mut self, advice: impl Into<String>) -> Self {
+        self.0.advice = Some(advice.into());
+        self
+    }
+
+    /// Adds the file, unless the place is known already.
+    pub fn at_file(self, path: &Path) -> Self {
+        self.at(Place { path: path.into(), record: None, byte: None })
+    }
+
+    /// Adds the place, unless it is known already.
+    pub fn at(mut self, place: Place) -> Self {
+        self.0.place.get_or_insert(place);
+        self
+    }
+
+    /// What is wrong, without place and advice.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// Where, if it has a place.
+    pub fn place(&self) -> Option<&Place> {
+        self.0.place.as_ref()
+    }
+
+    /// What to do, if anything can be said.
+    pub fn advice(&self) -> Option<&str> {
+        self.0.advice.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.0.place
+            && !self.0.message.contains(&Shown(&place.path).to_string())
+        {
+            write!(formatter, "{place}: ")?;
+        }
+        formatter.write_str(&self.0.message)?;
+        match &self.0.advice {
+            Some(advice) => write!(formatter, "; {advice}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|source| source as _)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", Shown(&self.path))?;
+        match (self.record, self.byte) {
+            (Some(record), Some(byte)) => write!(formatter, ", record {record} (byte {byte})"),
+            (Some(record), None) => write!(formatter, ", record {record}"),
+            (None, Some(byte)) => write!(formatter, ", byte {byte}"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// A path as it may be shown on a terminal: control characters escaped, never raw.
+pub struct Shown<'a>(pub &'a Path);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0.to_string_lossy();
+        if text == "-" {
+            return formatter.write_str("standard input");
+        }
+        for character in text.chars() {
+            if character.is_control() {
+                write!(formatter, "{}", character.escape_default())?;
+            } else {
+                write!(formatter, "{character}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_says_what_where_and_what_to_do() {
+        let error = Error::new("the field \"text\" is missing")
+            .at(Place { path: "a\n.jsonl".into(), record: Some(3), byte: Some(99) })
+            .advise("name another field with --text");
+        assert_eq!(
+            error.to_string(),
+            "a\\n.jsonl, record 3 (byte 99): the field \"text\" is missing; name another field with --text"
+        );
+    }
+}

@@ -1,0 +1,9 @@
+//! Bytes to records and back: the formats that lookalike reads and writes.
+
+pub mod error;
+pub mod options;
+pub mod parsed;
+
+pub use error::{Error, Place, Result};
+pub use options::{FieldPath, Format, OnError, ReadOptions};
+pub use parsed::{BadRecord, Ids, Parsed};

@@ -1,0 +1,92 @@
+//! What a reader makes of one stretch of an input: the records for the engine, and what the engine need not know.
+
+use lookalike::Batch;
+
+use crate::error::Error;
+
+/// The records of one chunk, in input order, with their ids and where their raw bytes stand.
+///
+/// Reused from chunk to chunk: [`Parsed::clear`] keeps the buffers.
+#[derive(Debug, Default)]
+pub struct Parsed {
+    /// The records, as the engine takes them.
+    pub batch: Batch,
+    /// The records' ids.
+    pub ids: Ids,
+    /// For each record, how many raw bytes belong to it, counted from its position up to the next record's. (1 where a
+    /// position is a row.)
+    pub raw_lengths: Vec<u32>,
+    /// For each record, how long its text is in characters, or its set in items.
+    pub lengths: Vec<u32>,
+    /// The records that could not be used, where they are to be skipped; `record` in their place counts from the start
+    /// of this chunk.
+    pub bad: Vec<BadRecord>,
+    /// Raw bytes that this chunk covers.
+    pub bytes: u64,
+}
+
+/// A record that could not be used.
+#[derive(Debug)]
+pub struct BadRecord {
+    /// How many records, good and bad, precede it in its chunk.
+    pub index_in_chunk: u64,
+    /// What is wrong with it.
+    pub error: Error,
+}
+
+impl Parsed {
+    /// Forgets everything and keeps the buffers.
+    pub fn clear(&mut self) {
+        self.batch.clear();
+        self.ids.clear();
+        self.raw_lengths.clear();
+        self.lengths.clear();
+        self.bad.clear();
+        self.bytes = 0;
+    }
+}
+
+/// Ids in one flat buffer. A record without an id of its own holds none: it is called by its file and its place there.
+#[derive(Clone, Debug, Default)]
+pub struct Ids {
+    text: String,
+    /// Where each id ends, and whether there is one.
+    ends: Vec<(usize, bool)>,
+}
+
+impl Ids {
+    /// Forgets the ids and keeps the buffers.
+    pub fn clear(&mut self) {
+        self.text.clear();
+        self.ends.clear();
+    }
+
+    /// Adds the next record's id, or none.
+    pub fn push(&mut self, id: Option<&str>) {
+        self.text.push_str(id.unwrap_or_default());
+        self.ends.push((self.text.len(), id.is_some()));
+    }
+
+    /// Takes the last id back.
+    pub fn pop(&mut self) {
+        self.ends.pop();
+        self.text.truncate(self.ends.last().map_or(0, |(end, _)| *end));
+    }
+
+    /// The id of the `index`-th record, if it has one of its own.
+    pub fn get(&self, index: usize) -> Option<&str> {
+        let start = if index == 0 { 0 } else { self.ends[index - 1].0 };
+        let (end, present) = self.ends[index];
+        present.then(|| &self.text[start..end])
+    }
+
+    /// How many records there are, with and without an id.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+}

@@ -1,0 +1,3 @@
+//! The project command list: `cargo xtask`.
+
+fn main() {}
