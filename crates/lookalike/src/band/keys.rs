@@ -1,0 +1,85 @@
+//! The keys of a sketch: 64-bit hashes of a few slots each, so that a shared key means identical slots.
+
+use crate::hash::{SplitMix, hash_band};
+use crate::plan::Scheme;
+use crate::settings::Bands;
+
+/// Which slots make each key.
+#[derive(Clone, Debug)]
+pub(crate) struct BandKeys {
+    rows: usize,
+    /// The slots of key 0, then those of key 1, ….
+    slots: Vec<u32>,
+}
+
+impl BandKeys {
+    pub(crate) fn new(scheme: &Scheme, seed: u64) -> Self {
+        let rows = scheme.bands.rows() as usize;
+        let slots = match scheme.bands {
+            Bands::Disjoint { bands, rows } => (0..bands * rows).collect(),
+            Bands::Random { keys, rows } => {
+                let mut random = SplitMix(seed ^ 0x6b65_7973_6f66_3132);
+                (0..keys).flat_map(|_| draw(&mut random, rows, scheme.slots)).collect()
+            }
+        };
+        Self { rows, slots }
+    }
+
+    /// How many keys a sketch has.
+    pub(crate) fn count(&self) -> usize {
+        self.slots.len() / self.rows
+    }
+
+    /// Appends the keys of a sketch.
+    pub(crate) fn append(&self, sketch: &[u32], within: u64, keys: &mut Vec<u64>) {
+        keys.extend(
+            self.slots
+                .chunks_exact(self.rows)
+                .enumerate()
+                .map(|(band, slots)| hash_band(band as u64, within, slots.iter().map(|slot| sketch[*slot as usize]))),
+        );
+    }
+}
+
+/// Draws `rows` different slots of `slots`, in ascending order.
+fn draw(random: &mut SplitMix, rows: u32, slots: u32) -> Vec<u32> {
+    let mut drawn: Vec<u32> = Vec::with_capacity(rows as usize);
+    while drawn.len() < rows as usize {
+        let slot = random.below(u64::from(slots)) as u32;
+        if let Err(at) = drawn.binary_search(&slot) {
+            drawn.insert(at, slot);
+        }
+    }
+    drawn
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(bands: Bands, slots: u32, sketch: &[u32], within: u64) -> Vec<u64> {
+        let mut keys = Vec::new();
+        BandKeys::new(&Scheme { slots, bands, least_agreement: 0 }, 1).append(sketch, within, &mut keys);
+        keys
+    }
+
+    #[test]
+    fn a_key_is_shared_only_with_an_identical_band() {
+        let bands = Bands::Disjoint { bands: 3, rows: 2 };
+        let left = keys(bands, 6, &[1, 2, 3, 4, 1, 2], 0);
+        let right = keys(bands, 6, &[1, 2, 3, 5, 2, 1], 0);
+        assert_eq!(left[0], right[0]);
+        assert!(left[1] != right[1] && left[2] != right[2]);
+        assert_ne!(left[0], left[2], "equal slots in different bands do not meet");
+        assert_ne!(left[0], keys(bands, 6, &[1, 2, 3, 4, 1, 2], 7)[0], "nor do different values of --within");
+    }
+
+    #[test]
+    fn random_keys_draw_different_slots() {
+        let mut random = SplitMix(1);
+        for _ in 0..1000 {
+            let drawn = draw(&mut random, 3, 5);
+            assert!(drawn.windows(2).all(|pair| pair[0] < pair[1]) && drawn[2] < 5);
+        }
+    }
+}

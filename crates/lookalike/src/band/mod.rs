@@ -1,0 +1,11 @@
+//! band: sketches → candidate pairs.
+//!
+//! Records whose sketches share a key meet in a bucket. Which members of a bucket are compared is the plan's bucket
+//! rule; what the rule leaves out is counted.
+
+mod buckets;
+mod candidates;
+mod keys;
+
+pub(crate) use candidates::{Candidates, find_candidates};
+pub(crate) use keys::BandKeys;

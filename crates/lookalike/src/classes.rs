@@ -1,0 +1,147 @@
+//! Records with the same set of elements are one class: they are compared once, whatever their number.
+
+use std::collections::HashMap;
+
+use crate::collection::Collection;
+use crate::group::keep_order;
+use crate::hash::fingerprint;
+use crate::lists::Lists;
+use crate::settings::Keep;
+use crate::shingle::{Shape, sort_distinct};
+
+/// The class of a record that has none: an empty one.
+const NONE: u32 = u32::MAX;
+
+/// Records in classes. Classes are numbered in keep order, by the first of their members; so are the members.
+#[derive(Clone, Debug)]
+pub(crate) struct Classes {
+    /// All records in keep order.
+    order: Vec<u32>,
+    /// For each record, its class.
+    class_of: Vec<u32>,
+    members: Lists<u32>,
+    /// Classes without a new record; they are not paired with each other.
+    only_old: Vec<bool>,
+    old: usize,
+}
+
+impl Classes {
+    pub(crate) fn new(collection: &Collection, keep: &Keep) -> Self {
+        let order = keep_order(collection, keep);
+        let first_alike = FirstAlike::of(collection, &order);
+        let mut class_of = vec![NONE; collection.len()];
+        let mut classes = 0;
+        for record in &order {
+            let first = first_alike.0[*record as usize];
+            if first == NONE {
+                continue;
+            }
+            if first == *record {
+                class_of[*record as usize] = classes;
+                classes += 1;
+            } else {
+                class_of[*record as usize] = class_of[first as usize];
+            }
+        }
+        let members = Lists::new(classes as usize, || {
+            order.iter().map(|record| (class_of[*record as usize], *record)).filter(|(class, _)| *class != NONE)
+        });
+        let old = collection.old();
+        let only_old =
+            (0..classes).map(|class| members.of(class).iter().all(|record| (*record as usize) < old)).collect();
+        Self { order, class_of, members, only_old, old }
+    }
+
+    /// How many classes there are.
+    pub(crate) fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// All records in keep order.
+    pub(crate) fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// How many records there are, and how many at the beginning are old.
+    pub(crate) fn records(&self) -> (usize, usize) {
+        (self.class_of.len(), self.old)
+    }
+
+    /// The class of a record; none for an empty one.
+    pub(crate) fn class_of(&self, record: u32) -> Option<u32> {
+        Some(self.class_of[record as usize]).filter(|class| *class != NONE)
+    }
+
+    /// The records of a class, in keep order.
+    pub(crate) fn members(&self, class: u32) -> &[u32] {
+        self.members.of(class)
+    }
+
+    /// The record that stands for a class: the first in keep order.
+    pub(crate) fn representative(&self, class: u32) -> u32 {
+        self.members.of(class)[0]
+    }
+
+    /// Whether two classes may make a pair: not if all their records are old.
+    pub(crate) fn may_pair(&self, left: u32, right: u32) -> bool {
+        !(self.only_old[left as usize] && self.only_old[right as usize])
+    }
+}
+
+/// For each record, the first record in keep order that has the same set; none for empty ones.
+struct FirstAlike(Vec<u32>);
+
+impl FirstAlike {
+    fn of(collection: &Collection, order: &[u32]) -> Self {
+        let mut first_alike = vec![NONE; collection.len()];
+        let mut by_fingerprint: HashMap<u128, u32> = HashMap::with_capacity(order.len());
+        for record in order.iter().filter(|record| collection.shape(**record) != Shape::Empty) {
+            let first = *by_fingerprint.entry(collection.fingerprint(*record)).or_insert(*record);
+            first_alike[*record as usize] = first;
+        }
+        Self::join_reordered(collection, order, &mut first_alike);
+        Self(first_alike)
+    }
+
+    /// Joins records whose sets are the same although their shingles came in another order or number. Only records
+    /// that share every key can be such, so only they are looked at.
+    fn join_reordered(collection: &Collection, order: &[u32], first_alike: &mut [u32]) {
+        let firsts: Vec<u32> =
+            order.iter().copied().filter(|record| first_alike[*record as usize] == *record).collect();
+        let mut by_keys: HashMap<u128, Vec<u32>> = HashMap::with_capacity(firsts.len());
+        for record in &firsts {
+            let mark = match collection.keys(*record) {
+                // Without sketches, the least and the greatest element serve as well.
+                [] => {
+                    let shingles = collection.shingles(*record);
+                    let least = shingles.iter().min().copied().unwrap_or(0);
+                    let greatest = shingles.iter().max().copied().unwrap_or(0);
+                    fingerprint(&[least, greatest], collection.within(*record))
+                }
+                keys => fingerprint(keys, 0),
+            };
+            by_keys.entry(mark).or_default().push(*record);
+        }
+        let mut joined: HashMap<u32, u32> = HashMap::new();
+        let mut set = Vec::new();
+        for alike in by_keys.values().filter(|records| records.len() > 1) {
+            let mut by_set: HashMap<u128, u32> = HashMap::new();
+            for record in alike {
+                set.clear();
+                set.extend_from_slice(collection.shingles(*record));
+                let distinct = sort_distinct(&mut set);
+                let first = *by_set.entry(fingerprint(&set[..distinct], collection.within(*record))).or_insert(*record);
+                if first != *record {
+                    joined.insert(*record, first);
+                }
+            }
+        }
+        if !joined.is_empty() {
+            for first in first_alike.iter_mut() {
+                if let Some(earlier) = joined.get(first) {
+                    *first = *earlier;
+                }
+            }
+        }
+    }
+}

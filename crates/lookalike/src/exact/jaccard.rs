@@ -1,0 +1,71 @@
+//! All pairs with Jaccard similarity of at least a threshold.
+
+use rayon::prelude::*;
+
+use super::ranked::RankedSets;
+use crate::classes::Classes;
+use crate::error::Result;
+use crate::verify::{Edge, ratio, shared};
+use crate::watch::{Watch, check_cancelled};
+
+/// Sets probed by one task.
+const PIECE: usize = 256;
+
+pub(super) fn join(sets: &RankedSets, classes: &Classes, threshold: f64, watch: &dyn Watch) -> Result<Vec<Edge>> {
+    // From the smallest set to the largest: a set is compared with those before it.
+    let mut order: Vec<u32> = (0..sets.len() as u32).collect();
+    order.par_sort_unstable_by_key(|set| (sets.size(*set), *set));
+    let sizes: Vec<usize> = order.iter().map(|set| sets.size(*set)).collect();
+    // The smaller of two alike sets shares one of its first elements with the larger. Overlap of alike sets x ≥ y is at
+    // least t/(1+t)·(|x|+|y|) ≥ 2t/(1+t)·|y| for the smaller and ≥ t·|x| for the larger.
+    let indexed_share = 2.0 * threshold / (1.0 + threshold);
+    let lists = sets.invert(&order, |set| sets.prefix(set, prefix_length(sets.size(set), indexed_share)));
+    let places: Vec<u32> = (0..order.len() as u32).collect();
+    let pieces = places
+        .par_chunks(PIECE)
+        .map(|piece| {
+            check_cancelled(watch)?;
+            watch.advance(piece.len() as u64);
+            let mut edges = Vec::new();
+            let mut candidates: Vec<u32> = Vec::new();
+            for place in piece {
+                let set = order[*place as usize];
+                let size = sets.size(set);
+                let smallest = (threshold * size as f64 - ROUNDING).ceil().max(1.0) as usize;
+                let from = sizes.partition_point(|size| *size < smallest) as u32;
+                candidates.clear();
+                for rank in sets.prefix(set, prefix_length(size, threshold)) {
+                    let list = lists.of(*rank);
+                    let start = list.partition_point(|other| *other < from);
+                    candidates.extend(list[start..].iter().take_while(|other| *other < place));
+                }
+                candidates.sort_unstable();
+                candidates.dedup();
+                for other in &candidates {
+                    let other = order[*other as usize];
+                    if !classes.may_pair(set, other) {
+                        continue;
+                    }
+                    let shared = shared(sets.listed(set), sets.listed(other));
+                    let similarity = ratio(shared, size + sets.size(other) - shared);
+                    if similarity >= threshold {
+                        edges.push(Edge { left: set.min(other), right: set.max(other), similarity });
+                    }
+                }
+            }
+            Ok(edges)
+        })
+        .collect::<Result<Vec<_>>>()?;
+    let mut edges = pieces.concat();
+    edges.par_sort_unstable_by_key(|edge| (edge.left, edge.right));
+    Ok(edges)
+}
+
+/// Room for the error of multiplying a threshold by a size: bounds may be too wide by this, never too narrow.
+pub(super) const ROUNDING: f64 = 1e-6;
+
+/// How many of a set's rarest elements must be looked at, if at least this share of the set is shared.
+pub(super) fn prefix_length(size: usize, share: f64) -> usize {
+    let least_shared = (share * size as f64 - ROUNDING).ceil().max(1.0) as usize;
+    (size + 1).saturating_sub(least_shared)
+}

@@ -1,0 +1,63 @@
+//! The order in which records are preferred.
+
+use std::cmp::Ordering;
+
+use rayon::prelude::*;
+
+use crate::batch::KeepValue;
+use crate::collection::Collection;
+use crate::settings::Keep;
+
+/// All records, the most preferred first: old ones before new ones, then by the keep order, ties by input order.
+pub(crate) fn keep_order(collection: &Collection, keep: &Keep) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..collection.len() as u32).collect();
+    let (old, new) = order.split_at_mut(collection.old());
+    for records in [old, new] {
+        match keep {
+            Keep::First => {}
+            Keep::Last => records.reverse(),
+            Keep::Longest => records.par_sort_by_key(|record| std::cmp::Reverse(collection.length(*record))),
+            Keep::Shortest => records.par_sort_by_key(|record| collection.length(*record)),
+            Keep::Max(_) => {
+                records.par_sort_by(|a, b| compare(collection.keep(*a), collection.keep(*b), Ordering::reverse))
+            }
+            Keep::Min(_) => {
+                records.par_sort_by(|a, b| compare(collection.keep(*a), collection.keep(*b), |order| order))
+            }
+        }
+    }
+    order
+}
+
+/// Numbers by value, then strings by bytes, in the direction given; whatever the direction, those without the field
+/// come last.
+fn compare(left: &KeepValue, right: &KeepValue, direct: impl Fn(Ordering) -> Ordering) -> Ordering {
+    use KeepValue::{Missing, Number, Text};
+    match (left, right) {
+        (Missing, Missing) => Ordering::Equal,
+        (Missing, _) => Ordering::Greater,
+        (_, Missing) => Ordering::Less,
+        (Number(left), Number(right)) => direct(left.total_cmp(right)),
+        (Text(left), Text(right)) => direct(left.as_bytes().cmp(right.as_bytes())),
+        (Number(_), Text(_)) => direct(Ordering::Less),
+        (Text(_), Number(_)) => direct(Ordering::Greater),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_compare_as_numbers_or_bytes_and_missing_ones_come_last() {
+        let (missing, two, ten, text) =
+            (KeepValue::Missing, KeepValue::Number(2.0), KeepValue::Number(10.0), KeepValue::Text("10".into()));
+        assert_eq!(compare(&two, &ten, |order| order), Ordering::Less);
+        assert_eq!(compare(&ten, &two, Ordering::reverse), Ordering::Less);
+        assert_eq!(compare(&text, &ten, |order| order), Ordering::Greater);
+        for direction in [(|order| order) as fn(Ordering) -> Ordering, Ordering::reverse] {
+            assert_eq!(compare(&missing, &two, direction), Ordering::Greater);
+            assert_eq!(compare(&text, &missing, direction), Ordering::Less);
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! group: pairs → groups, each with its keeper.
+
+mod anchored;
+mod connected;
+mod keep;
+
+pub(crate) use anchored::anchored;
+pub(crate) use connected::connected;
+pub(crate) use keep::keep_order;
+
+/// Who is kept for whom. Records are called by their index in input order.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Assignment {
+    /// For each record its keeper; a keeper is its own.
+    pub(crate) keeper_of: Vec<u32>,
+    /// For each record, how alike it is to its keeper.
+    pub(crate) similarity: Vec<f64>,
+}
+
+impl Assignment {
+    /// Everybody is kept.
+    fn alone(records: usize) -> Self {
+        Self { keeper_of: (0..records as u32).collect(), similarity: vec![1.0; records] }
+    }
+}

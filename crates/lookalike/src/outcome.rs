@@ -1,0 +1,242 @@
+//! What a run found, to be questioned: who is kept, for whom, which pairs, which groups, and at another threshold.
+
+use serde::Serialize;
+
+use crate::batch::RecordNumber;
+use crate::classes::Classes;
+use crate::error::{Error, ErrorKind, Result};
+use crate::group::{Assignment, anchored};
+use crate::lists::Lists;
+use crate::settings::{Grouping, Measure, Settings, Verify};
+use crate::verify::Edge;
+
+/// Two records that are alike, called by their indices in input order.
+///
+/// For Jaccard the left one comes first in the input; for containment the left one is contained in the right one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    /// The one record.
+    pub left: usize,
+    /// The other.
+    pub right: usize,
+    /// How alike they are.
+    pub similarity: f64,
+}
+
+/// Records that are alike to their keeper.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// The record that is kept.
+    pub keeper: usize,
+    /// The others, in input order, each with its similarity to the keeper.
+    pub members: Vec<(usize, f64)>,
+}
+
+impl Group {
+    /// How many records the group has, its keeper included.
+    pub fn size(&self) -> usize {
+        self.members.len() + 1
+    }
+}
+
+/// What a run counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Summary {
+    /// Records that were compared; with `--against`, the new ones.
+    pub records: u64,
+    /// Records that were only compared with (`--against`).
+    pub old: u64,
+    /// Records that are kept.
+    pub kept: u64,
+    /// Records that are not.
+    pub dropped: u64,
+    /// Groups of two or more.
+    pub groups: u64,
+    /// Records in the largest group.
+    pub largest: u64,
+    /// Records without anything to compare: alike to nothing, kept.
+    pub empty: u64,
+    /// Records shorter than a shingle: all of the text is their one shingle.
+    pub short: u64,
+    /// Records without the field that the keep order reads.
+    pub without_keep_field: u64,
+    /// Classes of records with identical sets.
+    pub classes: u64,
+    /// Pairs of classes that were candidates.
+    pub candidates: u64,
+    /// Pairs of classes that are alike.
+    pub alike: u64,
+    /// Buckets in which not every pair was compared.
+    pub bounded_buckets: u64,
+    /// Comparisons that were left out there.
+    pub bounded_comparisons: u64,
+}
+
+/// What a run found. Records are called by their indices in input order.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    pub(crate) settings: Settings,
+    pub(crate) numbers: Vec<RecordNumber>,
+    pub(crate) classes: Classes,
+    pub(crate) edges: Vec<Edge>,
+    pub(crate) assignment: Assignment,
+    pub(crate) summary: Summary,
+}
+
+impl Outcome {
+    /// How many records there were, old ones included.
+    pub fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// Whether there was no record at all.
+    pub fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
+    /// How many records at the beginning are old: compared with, never dropped.
+    pub fn old(&self) -> usize {
+        self.classes.records().1
+    }
+
+    /// The numbers of all records.
+    pub fn numbers(&self) -> &[RecordNumber] {
+        &self.numbers
+    }
+
+    /// Whether a record is kept.
+    pub fn is_kept(&self, record: usize) -> bool {
+        self.assignment.keeper_of[record] as usize == record
+    }
+
+    /// The records that are kept, in input order; old ones are not named.
+    pub fn kept(&self) -> impl Iterator<Item = usize> + '_ {
+        (self.old()..self.len()).filter(|record| self.is_kept(*record))
+    }
+
+    /// For a record that was dropped: the record that is kept for it, and how alike they are.
+    pub fn original_of(&self, record: usize) -> Option<(usize, f64)> {
+        (!self.is_kept(record))
+            .then(|| (self.assignment.keeper_of[record] as usize, self.assignment.similarity[record]))
+    }
+
+    /// The groups of two or more, by keeper in input order.
+    pub fn groups(&self) -> Vec<Group> {
+        let mut dropped: Vec<(usize, usize, f64)> = (0..self.len())
+            .filter_map(|record| self.original_of(record).map(|(keeper, similarity)| (keeper, record, similarity)))
+            .collect();
+        dropped.sort_unstable_by_key(|(keeper, record, _)| (*keeper, *record));
+        dropped
+            .chunk_by(|left, right| left.0 == right.0)
+            .map(|group| Group {
+                keeper: group[0].0,
+                members: group.iter().map(|(_, record, similarity)| (*record, *similarity)).collect(),
+            })
+            .collect()
+    }
+
+    /// How many pairs [`Outcome::pairs`] gives.
+    pub fn count_pairs(&self) -> u64 {
+        let new = |class: u32| {
+            let members = self.classes.members(class);
+            let old = members.iter().filter(|record| (**record as usize) < self.old()).count() as u64;
+            (old, members.len() as u64 - old)
+        };
+        let both_ways = if self.settings.measure == Measure::Containment { 2 } else { 1 };
+        let inside: u64 = (0..self.classes.len() as u32)
+            .map(|class| {
+                let (old, new) = new(class);
+                both_ways * (new * new.saturating_sub(1) / 2 + old * new)
+            })
+            .sum();
+        let across = self.edges.iter().map(|edge| {
+            let ((old_left, new_left), (old_right, new_right)) = (new(edge.left), new(edge.right));
+            (old_left + new_left) * (old_right + new_right) - old_left * old_right
+        });
+        inside + across.sum::<u64>()
+    }
+
+    /// Every pair that was found alike, sorted by left, then right. Made one record at a time: the number of pairs can
+    /// be the square of the number of records.
+    pub fn pairs(&self) -> impl Iterator<Item = Pair> + '_ {
+        let symmetric = self.settings.measure == Measure::Jaccard;
+        let adjacent = partners_of(self.classes.len(), &self.edges, symmetric);
+        let mut partners: Vec<(u32, f64)> = Vec::new();
+        (0..self.len() as u32).flat_map(move |left| {
+            partners.clear();
+            if let Some(class) = self.classes.class_of(left) {
+                let same = self.classes.members(class).iter().map(|record| (*record, 1.0));
+                let others = adjacent.of(class).iter().flat_map(|(other, similarity)| {
+                    self.classes.members(*other).iter().map(|record| (*record, *similarity))
+                });
+                let old = self.old() as u32;
+                partners.extend(same.chain(others).filter(|(right, _)| {
+                    *right != left && (!symmetric || left < *right) && !(left < old && *right < old)
+                }));
+                partners.sort_unstable_by_key(|(right, _)| *right);
+            }
+            let pair = move |(right, similarity)| Pair { left: left as usize, right: right as usize, similarity };
+            partners.clone().into_iter().map(pair)
+        })
+    }
+
+    /// What the run counted.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// What a run at a higher threshold with the same bands would have found, without that run.
+    pub fn at_threshold(&self, threshold: f64) -> Result<Outcome> {
+        if !(threshold >= self.settings.threshold && threshold <= 1.0) {
+            return Err(Error::new(
+                ErrorKind::Unavailable,
+                format!("pairs below {} were not looked for", self.settings.threshold),
+            )
+            .advise(format!(
+                "ask for a threshold from {} to 1, or run again at the lower one",
+                self.settings.threshold
+            )));
+        }
+        if self.settings.group != Grouping::Anchored || self.settings.verify != Verify::Exact {
+            return Err(Error::new(
+                ErrorKind::Unavailable,
+                "another threshold needs verified pairs and anchored groups",
+            )
+            .advise("run with --verify exact and --group anchored"));
+        }
+        let settings = Settings { threshold, ..self.settings.clone() };
+        let edges: Vec<Edge> = self.edges.iter().copied().filter(|edge| edge.similarity >= threshold).collect();
+        let assignment = anchored(&self.classes, &edges, settings.measure);
+        let mut outcome = Outcome { settings, edges, assignment, ..self.clone() };
+        outcome.count();
+        Ok(outcome)
+    }
+
+    /// Counts what the assignment says into the summary.
+    pub(crate) fn count(&mut self) {
+        let mut sizes = vec![0u32; self.len()];
+        for keeper in &self.assignment.keeper_of {
+            sizes[*keeper as usize] += 1;
+        }
+        let old = self.old();
+        let summary = &mut self.summary;
+        summary.old = old as u64;
+        summary.records = (self.numbers.len() - old) as u64;
+        summary.alike = self.edges.len() as u64;
+        summary.groups = sizes.iter().filter(|size| **size > 1).count() as u64;
+        summary.largest = sizes.iter().copied().max().filter(|size| *size > 1).unwrap_or(0).into();
+        summary.kept = sizes[old..].iter().filter(|size| **size > 0).count() as u64;
+        summary.dropped = summary.records - summary.kept;
+    }
+}
+
+/// For each class, the classes that it makes pairs with as the left one.
+fn partners_of(classes: usize, edges: &[Edge], symmetric: bool) -> Lists<(u32, f64)> {
+    Lists::new(classes, || {
+        edges.iter().flat_map(move |edge| {
+            let forth = (edge.left, (edge.right, edge.similarity));
+            let back = (edge.right, (edge.left, edge.similarity));
+            [Some(forth), symmetric.then_some(back)].into_iter().flatten()
+        })
+    })
+}

@@ -1,0 +1,156 @@
+//! The pipeline on one page: the only file that knows every stage.
+
+use rayon::prelude::*;
+
+use crate::band::{Candidates, find_candidates};
+use crate::batch::{Batch, KeepValue, RecordNumber};
+use crate::classes::Classes;
+use crate::collection::{Collection, Sketched, Sketcher};
+use crate::error::Result;
+use crate::exact;
+use crate::group::{anchored, connected};
+use crate::outcome::{Outcome, Summary};
+use crate::plan::{Method, Plan};
+use crate::settings::{Grouping, Measure, Settings};
+use crate::shingle::Shape;
+use crate::verify::{DistinctSets, Edge, containment, jaccard, verify};
+use crate::watch::{Stage, Unwatched, Watch, check_cancelled};
+
+/// The near-duplicates among these texts: the front door. The same as `Settings::new(threshold).plan()?.run(texts)`.
+///
+/// ```
+/// let texts = ["the cat sat on the mat today", "something else entirely, as one can see", "The cat sat on the mat today!"];
+/// let found = lookalike::dedup(texts, 0.8)?;
+/// assert_eq!(found.kept().collect::<Vec<_>>(), [0, 1]);
+/// assert_eq!(found.original_of(2), Some((0, 1.0)));
+/// # Ok::<(), lookalike::Error>(())
+/// ```
+pub fn dedup<T: AsRef<str>>(texts: impl IntoIterator<Item = T>, threshold: f64) -> Result<Outcome> {
+    Settings::new(threshold).plan()?.run(texts)
+}
+
+impl Plan {
+    /// Runs the plan on these texts.
+    pub fn run<T: AsRef<str>>(&self, texts: impl IntoIterator<Item = T>) -> Result<Outcome> {
+        let texts = texts.into_iter().enumerate();
+        self.run_batched(texts, |batch, (position, text)| {
+            batch.push_text(RecordNumber::new(0, position as u64), text.as_ref());
+            text.as_ref().len()
+        })
+    }
+
+    /// Runs the plan on these sets of items; an item is given by its hash ([`crate::hash_item`]).
+    pub fn run_sets<S: IntoIterator<Item = u64>>(&self, sets: impl IntoIterator<Item = S>) -> Result<Outcome> {
+        self.run_batched(sets.into_iter().enumerate(), |batch, (position, set)| {
+            batch.push_set(RecordNumber::new(0, position as u64), set);
+            64
+        })
+    }
+
+    /// Fills batches from an iterator, a few at a time, and sketches those in parallel.
+    fn run_batched<R>(
+        &self,
+        records: impl Iterator<Item = R>,
+        push: impl Fn(&mut Batch, R) -> usize,
+    ) -> Result<Outcome> {
+        const BATCH_BYTES: usize = 1 << 20;
+        let mut records = records.peekable();
+        let mut sketched = Vec::new();
+        let mut window: Vec<Batch> = Vec::new();
+        window.resize_with(2 * rayon::current_num_threads(), Batch::new);
+        while records.peek().is_some() {
+            for batch in &mut window {
+                batch.clear();
+                let mut bytes = 0;
+                while bytes < BATCH_BYTES {
+                    let Some(record) = records.next() else { break };
+                    bytes += push(batch, record) + 16;
+                }
+            }
+            let filled = window.par_iter().filter(|batch| !batch.is_empty());
+            sketched.extend(
+                filled.map_init(|| self.sketcher(), |sketcher, batch| sketcher.sketch(batch)).collect::<Vec<_>>(),
+            );
+        }
+        self.finish(Vec::new(), sketched, &Unwatched)
+    }
+
+    /// What shingles and sketches batches for this plan; one a thread.
+    pub fn sketcher(&self) -> Sketcher {
+        Sketcher::new(self)
+    }
+
+    /// The stages after sketching. Batches come in input order; the records of `old` are compared with and never
+    /// dropped.
+    pub fn finish(&self, old: Vec<Sketched>, new: Vec<Sketched>, watch: &dyn Watch) -> Result<Outcome> {
+        let settings = self.settings();
+        let collection = Collection::new(self, old, new)?;
+        let mut summary = count_records(&collection, settings);
+
+        watch.begin(Stage::Band, None);
+        let classes = Classes::new(&collection, &settings.keep);
+        check_cancelled(watch)?;
+        summary.classes = classes.len() as u64;
+        let edges = self.find_edges(&collection, &classes, &mut summary, watch)?;
+
+        watch.begin(Stage::Group, None);
+        check_cancelled(watch)?;
+        let assignment = match settings.group {
+            Grouping::Anchored => anchored(&classes, &edges, settings.measure),
+            Grouping::Connected => {
+                let sets = DistinctSets::of(&collection, &classes, &edges);
+                connected(&classes, &edges, |dropped, keeping| match settings.measure {
+                    Measure::Jaccard => jaccard(sets.set(dropped), sets.set(keeping)),
+                    Measure::Containment => containment(sets.set(dropped), sets.set(keeping)),
+                })
+            }
+        };
+        let numbers = (0..collection.len() as u32).map(|record| collection.number(record)).collect();
+        let mut outcome = Outcome { settings: settings.clone(), numbers, classes, edges, assignment, summary };
+        outcome.count();
+        Ok(outcome)
+    }
+
+    /// The pairs of classes that are alike, by whichever method the plan names.
+    fn find_edges(
+        &self,
+        collection: &Collection,
+        classes: &Classes,
+        summary: &mut Summary,
+        watch: &dyn Watch,
+    ) -> Result<Vec<Edge>> {
+        let settings = self.settings();
+        match self.method() {
+            Method::Sketches(scheme) => {
+                let keys = scheme.bands.keys() as usize;
+                watch.begin(Stage::Band, Some(keys as u64));
+                let candidates = find_candidates(collection, classes, keys, self.bucket_rule(), watch)?;
+                let Candidates { pairs, bounded_buckets, bounded_comparisons } = candidates;
+                summary.candidates = pairs.len() as u64;
+                summary.bounded_buckets = bounded_buckets;
+                summary.bounded_comparisons = bounded_comparisons;
+                watch.begin(Stage::Verify, Some(pairs.len() as u64));
+                verify(collection, classes, &scheme, settings.verify, settings.threshold, pairs, watch)
+            }
+            Method::InvertedLists => {
+                watch.begin(Stage::Verify, Some(classes.len() as u64));
+                exact::find_all(collection, classes, settings.measure, settings.threshold, watch)
+            }
+        }
+    }
+}
+
+fn count_records(collection: &Collection, settings: &Settings) -> Summary {
+    let mut summary = Summary::default();
+    for record in collection.old() as u32..collection.len() as u32 {
+        match collection.shape(record) {
+            Shape::Empty => summary.empty += 1,
+            Shape::Short => summary.short += 1,
+            Shape::Full => {}
+        }
+        if settings.keep.field().is_some() && *collection.keep(record) == KeepValue::Missing {
+            summary.without_keep_field += 1;
+        }
+    }
+    summary
+}

@@ -1,0 +1,255 @@
+//! shingle: canonical text → 64-bit shingle hashes.
+//!
+//! A [`Shingler`] normalises, cuts and hashes one record after another with the same buffers. What it gives is the
+//! sequence of the record's shingle hashes, repeats included; the record's *set* is that sequence without repeats.
+//! For a bag, and for a set as input, repeats are already dealt with.
+
+mod ascii;
+mod words;
+
+use crate::hash::{self, PADDING, Roll};
+use crate::normalize::normalize;
+use crate::settings::{Normalize, Shingles, Step};
+
+pub(crate) use words::for_each_word;
+
+/// Cuts records into shingle hashes.
+#[derive(Clone, Debug)]
+pub struct Shingler {
+    shingles: Shingles,
+    steps: Normalize,
+    bag: bool,
+    roll: Roll,
+    canonical: String,
+    padded: Vec<u8>,
+    word_masks: Vec<u64>,
+    tokens: Vec<u64>,
+}
+
+/// What a record turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// Nothing to compare: alike to nothing.
+    Empty,
+    /// Fewer tokens than a shingle has: all of them together are its one shingle.
+    Short,
+    /// At least one whole shingle.
+    Full,
+}
+
+impl Shingler {
+    /// A shingler for these settings.
+    pub fn new(shingles: Shingles, steps: Normalize, bag: bool) -> Self {
+        Self {
+            shingles,
+            steps,
+            bag,
+            roll: Roll::new(shingles.k()),
+            canonical: String::new(),
+            padded: Vec::new(),
+            word_masks: Vec::new(),
+            tokens: Vec::new(),
+        }
+    }
+
+    /// Appends the shingle hashes of `text`, in the order of the text, or sorted for a bag.
+    pub fn append_text(&mut self, text: &str, hashes: &mut Vec<u64>) -> Shape {
+        self.tokenize(text);
+        let start = hashes.len();
+        let shape = self.append_windows(hashes);
+        if self.bag {
+            number_occurrences(&mut hashes[start..]);
+        }
+        shape
+    }
+
+    /// Appends the elements of a set: sorted, each once.
+    pub fn append_set(&self, items: &[u64], hashes: &mut Vec<u64>) -> Shape {
+        let start = hashes.len();
+        hashes.extend_from_slice(items);
+        let distinct = sort_distinct(&mut hashes[start..]);
+        hashes.truncate(start + distinct);
+        if distinct == 0 { Shape::Empty } else { Shape::Full }
+    }
+
+    /// Normalises the text and fills `tokens` with its token hashes.
+    fn tokenize(&mut self, text: &str) {
+        self.tokens.clear();
+        match self.shingles {
+            Shingles::Words { .. } => {
+                let changes_ascii = self.steps.has(Step::Punct) || self.steps.has(Step::Digits);
+                let lower = self.steps.has(Step::Lower);
+                let is_ascii_word_text =
+                    !changes_ascii && ascii::find_words(text.as_bytes(), lower, &mut self.padded, &mut self.word_masks);
+                if is_ascii_word_text {
+                    ascii::hash_words(&self.padded, &self.word_masks, &mut self.tokens);
+                } else {
+                    self.normalize_padded(text);
+                    let (canonical, padded, tokens) = (&self.canonical, &self.padded, &mut self.tokens);
+                    for_each_word(canonical, |word| tokens.push(hash::hash_token(padded, word.start, word.end)));
+                }
+            }
+            Shingles::Chars { .. } => {
+                normalize(self.steps, text, &mut self.canonical);
+                self.tokens.extend(self.canonical.chars().map(hash::hash_character));
+            }
+            Shingles::Lines => {
+                for line in text.lines() {
+                    normalize(self.steps, line, &mut self.canonical);
+                    let line = self.canonical.trim();
+                    if !line.is_empty() {
+                        self.tokens.push(hash::hash_bytes(line.as_bytes()));
+                    }
+                }
+            }
+        }
+    }
+
+    fn normalize_padded(&mut self, text: &str) {
+        normalize(self.steps, text, &mut self.canonical);
+        self.padded.clear();
+        self.padded.extend_from_slice(self.canonical.as_bytes());
+        self.padded.extend_from_slice(&[0; PADDING]);
+    }
+
+    /// Appends the hash of every window of k tokens.
+    fn append_windows(&self, hashes: &mut Vec<u64>) -> Shape {
+        let tokens = self.tokens.as_slice();
+        let k = self.shingles.k();
+        if tokens.is_empty() {
+            return Shape::Empty;
+        }
+        if tokens.len() < k {
+            hashes.push(Roll::finish(Roll::start(tokens)));
+            return Shape::Short;
+        }
+        let step = self.shingles.step();
+        if step == 1 {
+            let mut state = Roll::start(&tokens[..k]);
+            hashes.reserve(tokens.len() + 1 - k);
+            hashes.push(Roll::finish(state));
+            hashes.extend(tokens.iter().zip(&tokens[k..]).map(|(leaving, entering)| {
+                state = self.roll.step(state, *leaving, *entering);
+                Roll::finish(state)
+            }));
+        } else {
+            // Windows end where the text ends, so that no token is left out.
+            let mut start = 0;
+            loop {
+                let end = (start + k).min(tokens.len());
+                hashes.push(Roll::finish(Roll::start(&tokens[start..end])));
+                if end == tokens.len() {
+                    break;
+                }
+                start += step;
+            }
+        }
+        Shape::Full
+    }
+}
+
+/// Sorts hashes and moves each once to the front; tells how many there are.
+pub(crate) fn sort_distinct(hashes: &mut [u64]) -> usize {
+    hashes.sort_unstable();
+    let mut distinct = 0;
+    for at in 0..hashes.len() {
+        if at == 0 || hashes[at] != hashes[at - 1] {
+            hashes[distinct] = hashes[at];
+            distinct += 1;
+        }
+    }
+    distinct
+}
+
+/// Makes the n-th occurrence of a shingle an element of its own, so that set similarity is bag similarity.
+fn number_occurrences(hashes: &mut [u64]) {
+    hashes.sort_unstable();
+    let mut previous = None;
+    let mut occurrence = 0;
+    for hash in hashes {
+        occurrence = if previous == Some(*hash) { occurrence + 1 } else { 1 };
+        previous = Some(*hash);
+        *hash = hash::hash_occurrence(*hash, occurrence);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn distinct(shingles: &str, text: &str) -> usize {
+        let shingles: Shingles = shingles.parse().unwrap();
+        let mut hashes = Vec::new();
+        Shingler::new(shingles, shingles.default_normalize(), false).append_text(text, &mut hashes);
+        sort_distinct(&mut hashes)
+    }
+
+    #[test]
+    fn the_textbook_shingles() {
+        assert_eq!(distinct("chars:2", "abcab"), 3);
+        assert_eq!(distinct("chars:3", "This is a test"), 11);
+        assert_eq!(distinct("words:3", "This is a test"), 2);
+        assert_eq!(distinct("words:4", "a rose is a rose is a rose"), 3);
+    }
+
+    #[test]
+    fn short_and_empty_records() {
+        let mut shingler = Shingler::new(Shingles::words(5), Normalize::NONE, false);
+        let mut hashes = Vec::new();
+        assert_eq!(shingler.append_text(" ,.! ", &mut hashes), Shape::Empty);
+        assert_eq!(shingler.append_text("one two", &mut hashes), Shape::Short);
+        assert_eq!(hashes.len(), 1);
+        assert_eq!(shingler.append_text("one two three four five", &mut hashes), Shape::Full);
+        assert_eq!(hashes.len(), 2);
+    }
+
+    #[test]
+    fn a_step_leaves_no_token_out() {
+        assert_eq!(distinct("words:3/3", "a b c d e f"), 2);
+        assert_eq!(distinct("words:3/3", "a b c d e f g"), 3);
+        assert_eq!(distinct("words:3/2", "a b c d e f"), 3);
+    }
+
+    #[test]
+    fn a_bag_counts_repeats() {
+        let bag = |text: &str| {
+            let mut hashes = Vec::new();
+            Shingler::new(Shingles::words(1), Normalize::NONE, true).append_text(text, &mut hashes);
+            sort_distinct(&mut hashes);
+            hashes
+        };
+        let (left, right) = (bag("a a b"), bag("a b b"));
+        assert_eq!((left.len(), right.len()), (3, 3));
+        let shared = left.iter().filter(|hash| right.contains(hash)).count();
+        assert_eq!(shared, 2, "bag Jaccard is 2/4");
+    }
+
+    proptest! {
+        /// The vectorised path sees what the full Unicode one sees.
+        #[test]
+        fn ascii_equals_unicode(text in "[ -~\n\t]{0,300}|[a-zA-Z_]{0,100}|[ a]{0,200}", lower: bool) {
+            let steps = if lower { Normalize::NONE.with(Step::Lower) } else { Normalize::NONE };
+            let mut shingler = Shingler::new(Shingles::words(3), steps, false);
+            let mut fast = Vec::new();
+            shingler.append_text(&text, &mut fast);
+            shingler.normalize_padded(&text);
+            shingler.tokens.clear();
+            let (canonical, padded, tokens) = (&shingler.canonical, &shingler.padded, &mut shingler.tokens);
+            for_each_word(canonical, |word| tokens.push(hash::hash_token(padded, word.start, word.end)));
+            let mut full = Vec::new();
+            shingler.append_windows(&mut full);
+            prop_assert_eq!(fast, full);
+        }
+
+        /// A character outside ASCII at the end changes nothing but the last words.
+        #[test]
+        fn both_paths_agree_on_a_shared_prefix(text in "[ -~]{0,200}") {
+            let mut shingler = Shingler::new(Shingles::words(1), Normalize::NONE.with(Step::Lower), false);
+            let (mut plain, mut marked) = (Vec::new(), Vec::new());
+            shingler.append_text(&text, &mut plain);
+            shingler.append_text(&format!("{text} “"), &mut marked);
+            prop_assert_eq!(plain, marked);
+        }
+    }
+}

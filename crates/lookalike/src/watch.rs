@@ -1,0 +1,57 @@
+//! How the engine reports progress and hears that it should stop. It never prints.
+
+use std::fmt;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// The stages of a run, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// Records are read, normalised, shingled and sketched.
+    Read,
+    /// Sketches become candidate pairs.
+    Band,
+    /// Candidates are checked.
+    Verify,
+    /// Pairs become groups.
+    Group,
+    /// Results are written.
+    Write,
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Read => "read",
+            Self::Band => "band",
+            Self::Verify => "verify",
+            Self::Group => "group",
+            Self::Write => "write",
+        })
+    }
+}
+
+/// Somebody who watches a run. Called from many threads.
+pub trait Watch: Sync {
+    /// A stage begins; `total` units of work lie ahead, where that is known.
+    fn begin(&self, _stage: Stage, _total: Option<u64>) {}
+
+    /// So many more units of the current stage are done.
+    fn advance(&self, _done: u64) {}
+
+    /// Whether to stop. Asked often.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+}
+
+/// Nobody watches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {}
+
+/// Stops with an error if the watcher said so.
+pub(crate) fn check_cancelled(watch: &dyn Watch) -> Result<()> {
+    if watch.is_cancelled() { Err(Error::new(ErrorKind::Cancelled, "the run was stopped")) } else { Ok(()) }
+}
