@@ -60,11 +60,13 @@ pub mod verify;
 
 mod classes;
 mod collection;
+mod compare;
 mod outcome;
 mod run;
 
 pub use batch::{Batch, Content, KeepValue, RecordNumber, hash_item};
 pub use collection::{Sketched, Sketcher};
+pub use compare::{Comparison, Estimate, Passage};
 pub use error::{Error, ErrorKind, Result};
 pub use outcome::{Group, Outcome, Pair, Summary};
 pub use plan::{BucketRule, Method, Plan, Scheme};

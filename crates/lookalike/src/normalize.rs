@@ -76,9 +76,12 @@ fn trim_end(canonical: &mut String, start: usize) {
     canonical.truncate(start + kept);
 }
 
+/// Where each piece of a canonical text came from: its bytes there, and the bytes of the original.
+pub(crate) type Pieces = Vec<(Range<usize>, Range<usize>)>;
+
 /// The canonical text in pieces, each with the bytes of the original that it came from. Together the pieces are what
 /// [`normalize`] gives.
-pub(crate) fn with_spans(steps: Normalize, text: &str) -> (String, Vec<(Range<usize>, Range<usize>)>) {
+pub(crate) fn with_spans(steps: Normalize, text: &str) -> (String, Pieces) {
     let mut canonical = String::new();
     let mut pieces = Vec::new();
     let mut start = 0;
