@@ -18,6 +18,7 @@ struct Inner {
     place: Option<Place>,
     advice: Option<String>,
     source: Option<std::io::Error>,
+    cancelled: bool,
 }
 
 /// Where in the inputs something stands.
@@ -34,7 +35,7 @@ pub struct Place {
 impl Error {
     /// An error that says what is wrong.
     pub fn new(message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { message: message.into(), place: None, advice: None, source: None }))
+        Self(Box::new(Inner { message: message.into(), place: None, advice: None, source: None, cancelled: false }))
     }
 
     /// An operating-system error about a file: `what` is a verb phrase such as "cannot open".
@@ -59,6 +60,26 @@ impl Error {
     pub fn at(mut self, place: Place) -> Self {
         self.0.place.get_or_insert(place);
         self
+    }
+
+    /// Adds which record it is, counted from 1, to a place that has none yet.
+    pub fn number_record(mut self, record: u64) -> Self {
+        if let Some(place) = &mut self.0.place {
+            place.record.get_or_insert(record);
+        }
+        self
+    }
+
+    /// The error of work that was cancelled.
+    pub fn cancelled() -> Self {
+        let mut error = Self::new("cancelled");
+        error.0.cancelled = true;
+        error
+    }
+
+    /// Whether the work was cancelled, so that nothing is wrong with any input or output.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.cancelled
     }
 
     /// What is wrong, without place and advice.

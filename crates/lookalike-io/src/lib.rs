@@ -4,6 +4,36 @@ pub mod error;
 pub mod options;
 pub mod parsed;
 
+mod annotation;
+mod chunk;
+pub mod compression;
+mod csv;
+mod drive;
+mod fields;
+pub mod input;
+mod json;
+mod jsonl;
+mod line_records;
+mod lines;
+mod pending;
+mod positioned;
+mod resolve;
+mod source;
+mod stream;
+
+// The formats that other modules will bring; see `pending`.
+use pending::{html, parquet, warc};
+
+pub use annotation::{Annotation, Role};
+pub use chunk::Chunk;
+pub use compression::Compression;
+pub use drive::read_all;
 pub use error::{Error, Place, Result};
+pub use input::Input;
 pub use options::{FieldPath, Format, OnError, ReadOptions};
 pub use parsed::{BadRecord, Ids, Parsed};
+pub use resolve::Inputs;
+pub use source::Reader;
+
+/// The byte-order mark of UTF-8, which is no part of a text.
+pub(crate) const BOM: &[u8] = b"\xEF\xBB\xBF";

@@ -23,6 +23,19 @@ pub struct Parsed {
     pub bad: Vec<BadRecord>,
     /// Raw bytes that this chunk covers.
     pub bytes: u64,
+    /// Room that a parser uses between two records.
+    pub(crate) scratch: Scratch,
+}
+
+/// Buffers that a parser reuses from record to record.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    /// Where the values of the wanted fields stand in the record.
+    pub(crate) values: Vec<Option<(usize, usize)>>,
+    /// An unescaped string.
+    pub(crate) text: String,
+    /// The hashes of a set's items.
+    pub(crate) items: Vec<u64>,
 }
 
 /// A record that could not be used.

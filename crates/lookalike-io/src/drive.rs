@@ -1,0 +1,69 @@
+//! Runs a reader on several threads.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::chunk::Chunk;
+use crate::error::Error;
+use crate::parsed::Parsed;
+use crate::source::Reader;
+
+/// Reads everything with `threads` threads, each with a state of its own that `make_state` makes and `take` is given
+/// with every chunk that the thread parsed. Returns the states.
+///
+/// The chunks come to `take` in no particular order; [`Chunk::order`] tells theirs. The first error ends the reading; of
+/// several, the one of the earliest chunk is returned, so that the same input gives the same error. Once `cancel` is set
+/// the reading ends with [`Error::cancelled`].
+pub fn read_all<S, E, M, T>(
+    reader: &Reader,
+    threads: usize,
+    cancel: &AtomicBool,
+    make_state: M,
+    take: T,
+) -> Result<Vec<S>, E>
+where
+    S: Send,
+    E: From<Error> + Send,
+    M: Fn() -> S + Sync,
+    T: Fn(&mut S, &Chunk, &mut Parsed) -> Result<(), E> + Sync,
+{
+    let stop = AtomicBool::new(false);
+    let earliest: Mutex<Option<(u64, E)>> = Mutex::new(None);
+    let work = || {
+        let mut state = make_state();
+        let (mut chunk, mut parsed) = (Chunk::default(), Parsed::default());
+        // Chunks are handed out in order: when one fails, all before it are done or in other hands, and get done.
+        while !stop.load(Ordering::Relaxed) && !cancel.load(Ordering::Relaxed) {
+            let taken = match reader.next_chunk(&mut chunk) {
+                Ok(false) => break,
+                Ok(true) => reader
+                    .parse(&chunk, &mut parsed)
+                    .map_err(E::from)
+                    .and_then(|()| take(&mut state, &chunk, &mut parsed)),
+                Err(error) => Err(E::from(error)),
+            };
+            if let Err(error) = taken {
+                stop.store(true, Ordering::Relaxed);
+                let mut earliest = earliest.lock().unwrap_or_else(PoisonError::into_inner);
+                if earliest.as_ref().is_none_or(|(order, _)| chunk.order < *order) {
+                    *earliest = Some((chunk.order, error));
+                }
+                break;
+            }
+        }
+        state
+    };
+    let states = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads.max(1)).map(|_| scope.spawn(work)).collect();
+        let mut states = vec![work()];
+        for other in others {
+            states.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        states
+    });
+    match earliest.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some((_, error)) => Err(error),
+        None if cancel.load(Ordering::Relaxed) => Err(Error::cancelled().into()),
+        None => Ok(states),
+    }
+}

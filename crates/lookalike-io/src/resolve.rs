@@ -1,0 +1,206 @@
+//! From what the user typed to the list of inputs: files, folders, globs and standard input.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use lookalike::RecordNumber;
+
+use crate::error::{Error, Result, Shown};
+use crate::input::{Input, STDIN, format_by_name};
+use crate::options::Format;
+
+/// Finds inputs.
+pub struct Inputs;
+
+impl Inputs {
+    /// The inputs that `arguments` name, in their order; inside folders and globs by path bytes.
+    ///
+    /// A folder gives the files under it whose names tell a format, or all of them where `format` is given; hidden ones
+    /// are passed over. An argument is a glob (`*`, `?`, `[..]`, `**`) only if no file has that very name. `-` is
+    /// standard input, copied to a private file in `tmp_dir` so that it can be read more than once.
+    pub fn resolve(arguments: &[PathBuf], format: Option<Format>, tmp_dir: &Path) -> Result<Vec<Input>> {
+        let mut inputs = Vec::new();
+        for argument in arguments {
+            if argument.as_os_str() == STDIN {
+                if inputs.iter().any(Input::is_stdin) {
+                    return Err(Error::new("standard input is named twice").advise("name - once"));
+                }
+                inputs.push(Input::from_stdin(format, tmp_dir)?);
+            } else if argument.is_dir() {
+                resolve_folder(argument, format, tmp_dir, &mut inputs)?;
+            } else if !argument.exists() && is_glob(argument) {
+                resolve_glob(argument, format, tmp_dir, &mut inputs)?;
+            } else {
+                let relative = argument.file_name().map_or(argument.as_path(), Path::new);
+                inputs.push(Input::from_file(argument, relative, format, tmp_dir)?);
+            }
+        }
+        refuse_twins(&inputs)?;
+        if inputs.len() as u64 > RecordNumber::MAX_INPUTS {
+            return Err(Error::new(format!(
+                "there are {} inputs, and a run can number {}",
+                inputs.len(),
+                RecordNumber::MAX_INPUTS
+            ))
+            .advise("join small files into larger ones"));
+        }
+        Ok(inputs)
+    }
+}
+
+fn resolve_folder(folder: &Path, format: Option<Format>, tmp_dir: &Path, inputs: &mut Vec<Input>) -> Result<()> {
+    let mut found = Vec::new();
+    walk(folder, Path::new(""), format, &mut found)?;
+    if found.is_empty() {
+        let advice = match format {
+            Some(_) => "name a folder with files that are not hidden",
+            None => {
+                "files of unknown endings are passed over there; name them one by one, or say what they are with --input-format"
+            }
+        };
+        return Err(Error::new(format!("the folder {} holds nothing to read", Shown(folder)))
+            .at_file(folder)
+            .advise(advice));
+    }
+    found.sort_by(|left, right| left.as_os_str().as_bytes().cmp(right.as_os_str().as_bytes()));
+    for relative in found {
+        inputs.push(Input::from_file(&folder.join(&relative), &relative, format, tmp_dir)?);
+    }
+    Ok(())
+}
+
+/// Lists the files under a folder. Links to files are followed, links to folders are not: they can go round in circles.
+fn walk(root: &Path, under: &Path, format: Option<Format>, found: &mut Vec<PathBuf>) -> Result<()> {
+    let folder = root.join(under);
+    let cannot_list = |error| Error::io("cannot list", &folder, error).advise("check its permissions");
+    for entry in folder.read_dir().map_err(cannot_list)? {
+        let entry = entry.map_err(cannot_list)?;
+        let name = entry.file_name();
+        if is_hidden(&name) {
+            continue;
+        }
+        let relative = under.join(&name);
+        let kind = entry.file_type().map_err(cannot_list)?;
+        if kind.is_dir() {
+            walk(root, &relative, format, found)?;
+        } else if (kind.is_file() || entry.path().is_file())
+            && (format.is_some() || format_by_name(&relative).is_some())
+        {
+            found.push(relative);
+        }
+    }
+    Ok(())
+}
+
+fn is_hidden(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(b".")
+}
+
+fn is_glob(path: &Path) -> bool {
+    path.as_os_str().as_bytes().iter().any(|byte| b"*?[".contains(byte))
+}
+
+fn resolve_glob(argument: &Path, format: Option<Format>, tmp_dir: &Path, inputs: &mut Vec<Input>) -> Result<()> {
+    let bad = |why: String| Error::new(format!("{} is not a glob: {why}", Shown(argument))).at_file(argument);
+    let pattern = argument.to_str().ok_or_else(|| bad("it is not UTF-8".into()))?;
+    let options = glob::MatchOptions { require_literal_leading_dot: true, ..Default::default() };
+    let matches = glob::glob_with(pattern, options).map_err(|error| bad(error.to_string()))?;
+    let mut found = Vec::new();
+    for path in matches {
+        let path = path.map_err(|error| {
+            let path = error.path().to_path_buf();
+            Error::io("cannot list", &path, error.into()).advise("check its permissions")
+        })?;
+        if path.is_file() {
+            found.push(path);
+        }
+    }
+    if found.is_empty() {
+        return Err(Error::new(format!("no file matches {}", Shown(argument)))
+            .at_file(argument)
+            .advise("check the pattern"));
+    }
+    found.sort_by(|left, right| left.as_os_str().as_bytes().cmp(right.as_os_str().as_bytes()));
+    let root = literal_root(argument);
+    for path in found {
+        let relative = path.strip_prefix(&root).unwrap_or(&path).to_path_buf();
+        inputs.push(Input::from_file(&path, &relative, format, tmp_dir)?);
+    }
+    Ok(())
+}
+
+/// The folders of a glob before its first wildcard: what its matches share.
+fn literal_root(pattern: &Path) -> PathBuf {
+    let folder = pattern.parent().unwrap_or(Path::new(""));
+    folder.components().take_while(|component| !is_glob(Path::new(component))).collect()
+}
+
+/// A file that is read twice would only find itself, under the same ids.
+fn refuse_twins(inputs: &[Input]) -> Result<()> {
+    let mut seen = HashMap::new();
+    for input in inputs.iter().filter(|input| input.path == input.name) {
+        let canonical = input.path.canonicalize().map_err(|error| Error::io("cannot read", &input.name, error))?;
+        if let Some(twin) = seen.insert(canonical, &input.name) {
+            let message = if *twin == input.name {
+                format!("{} is named twice", Shown(&input.name))
+            } else {
+                format!("{} and {} are the same file", Shown(twin), Shown(&input.name))
+            };
+            return Err(Error::new(message)
+                .at_file(&input.name)
+                .advise("name it once: its records would only find themselves"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn tree() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for file in
+            ["b.jsonl", "a/z.csv", "a/y/x.txt", "a.jsonl", ".hidden.jsonl", "a/.git/x.txt", "notes.bin", "[x].jsonl"]
+        {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "{}").unwrap();
+        }
+        folder
+    }
+
+    fn resolve(folder: &Path, arguments: &[&str], format: Option<Format>) -> Result<Vec<String>> {
+        let arguments: Vec<PathBuf> = arguments.iter().map(|argument| folder.join(argument)).collect();
+        let inputs = Inputs::resolve(&arguments, format, folder)?;
+        Ok(inputs.iter().map(|input| input.relative.to_str().unwrap().to_owned()).collect())
+    }
+
+    #[test]
+    fn folders_globs_and_files_in_order() {
+        let tree = tree();
+        let list = |arguments: &[&str], format| resolve(tree.path(), arguments, format).unwrap();
+        assert_eq!(list(&[""], None), ["[x].jsonl", "a.jsonl", "a/y/x.txt", "a/z.csv", "b.jsonl"]);
+        assert_eq!(list(&["a"], Some(Format::Lines)), ["y/x.txt", "z.csv"]);
+        assert_eq!(list(&["b.jsonl", "a.jsonl"], None), ["b.jsonl", "a.jsonl"]);
+        assert_eq!(list(&["?.jsonl"], None), ["a.jsonl", "b.jsonl"]);
+        assert_eq!(list(&["a/**/*.txt"], None), ["y/x.txt"]);
+        assert_eq!(list(&["[x].jsonl"], None), ["[x].jsonl"], "a file of that very name is meant");
+        assert_eq!(list(&["notes.bin"], None), ["notes.bin"]);
+    }
+
+    #[test]
+    fn what_cannot_be_found_is_told() {
+        let tree = tree();
+        let fail = |arguments: &[&str]| resolve(tree.path(), arguments, None).unwrap_err().to_string();
+        assert!(fail(&["missing.jsonl"]).contains("check the spelling"));
+        assert!(fail(&["*.parquet"]).contains("no file matches"));
+        fs::create_dir(tree.path().join("empty")).unwrap();
+        assert!(fail(&["empty"]).contains("holds nothing to read"));
+        assert!(fail(&["a.jsonl", "a.jsonl"]).contains("named twice"));
+        assert!(fail(&["a.jsonl", "a/../a.jsonl"]).contains("the same file"));
+    }
+}

@@ -1,0 +1,351 @@
+//! The reader: hands out the inputs stretch by stretch, in input order, to any number of threads.
+
+use std::fs::File;
+use std::io::Read;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lookalike::RecordNumber;
+
+use crate::chunk::{Chunk, Context};
+use crate::compression::{Compression, open_counted, open_decompressed, read_error};
+use crate::csv::{self, Columns};
+use crate::error::{Error, Result};
+use crate::fields::Fields;
+use crate::input::Input;
+use crate::line_records::Stretch;
+use crate::options::{Format, ReadOptions};
+use crate::parquet::ParquetFile;
+use crate::parsed::Parsed;
+use crate::positioned::read_part;
+use crate::stream::{Cut, RecordStream};
+use crate::warc::WarcChunks;
+use crate::{html, jsonl, lines, pending, warc};
+
+/// Bytes of a stretch: enough to make handing out cheap, little enough to keep in a core's cache.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// Reads inputs in stretches of whole records. One reader serves many threads: each asks for the
+/// [next chunk](Reader::next_chunk) and [parses](Reader::parse) it on its own.
+///
+/// Plain files of one record a line are read from the middle, so the lock is held only to count. Others are read one
+/// after the other under the lock, while the other threads parse what was read before.
+pub struct Reader {
+    inputs: Vec<Input>,
+    options: ReadOptions,
+    fields: Fields,
+    chunk_bytes: usize,
+    cursor: Mutex<Cursor>,
+}
+
+/// What is handed out next.
+struct Cursor {
+    order: u64,
+    input: usize,
+    open: Option<Open>,
+}
+
+/// The input that is being handed out.
+enum Open {
+    /// A plain file of lines, part by part.
+    Parts {
+        file: Arc<File>,
+        next: u64,
+        count: u64,
+        cut: Cut,
+    },
+    Records {
+        stream: RecordStream,
+        context: Context,
+        progress: Progress,
+    },
+    Warc {
+        pieces: WarcChunks,
+        position: u64,
+        progress: Progress,
+    },
+    RowGroups {
+        file: Arc<ParquetFile>,
+        next: usize,
+    },
+    /// A file that is a record; not opened yet.
+    Whole {
+        taken: bool,
+    },
+}
+
+/// How much of a file has been read, and how much of that was told.
+struct Progress {
+    read: Arc<AtomicU64>,
+    told: u64,
+}
+
+/// What is left to do for a chunk once the lock is released.
+enum Rest {
+    Nothing,
+    Part { file: Arc<File>, index: u64, cut: Cut },
+    Whole,
+}
+
+impl Reader {
+    /// A reader of these inputs. Fails if a format cannot be read.
+    pub fn open(inputs: Vec<Input>, options: ReadOptions) -> Result<Self> {
+        for input in &inputs {
+            pending::check(input.format).map_err(|error| error.at_file(&input.name))?;
+        }
+        let fields = Fields::new(&options);
+        let cursor = Mutex::new(Cursor { order: 0, input: 0, open: None });
+        Ok(Self { inputs, options, fields, chunk_bytes: CHUNK_BYTES, cursor })
+    }
+
+    /// Reads in stretches of about this many bytes instead. The records are the same.
+    pub fn with_chunk_bytes(mut self, chunk_bytes: usize) -> Self {
+        self.chunk_bytes = chunk_bytes.max(1);
+        self
+    }
+
+    /// The inputs, in order.
+    pub fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    /// What the reader was asked to do.
+    pub fn options(&self) -> &ReadOptions {
+        &self.options
+    }
+
+    /// Fills `chunk` with the next stretch; false if there is none. A stretch can be without records.
+    ///
+    /// On an error `chunk.order` says which stretch it was, and nothing more is handed out where the error makes what
+    /// follows unreadable.
+    pub fn next_chunk(&self, chunk: &mut Chunk) -> Result<bool> {
+        chunk.clear();
+        let Some(rest) = self.hand_out(chunk)? else {
+            return Ok(false);
+        };
+        let input = &self.inputs[chunk.input];
+        match rest {
+            Rest::Nothing => {}
+            Rest::Part { file, index, cut } => {
+                read_part(&file, input.size, index, self.chunk_bytes, cut, chunk).map_err(|error| {
+                    match error.kind() {
+                        std::io::ErrorKind::UnexpectedEof => input.changed(),
+                        _ => Error::io("cannot read", &input.name, error),
+                    }
+                })?;
+            }
+            Rest::Whole => {
+                chunk.buffer.clear();
+                open_decompressed(&input.path, input.compression)?
+                    .read_to_end(&mut chunk.buffer)
+                    .map_err(|error| read_error(&input.name, input.compression, chunk.buffer.len() as u64, error))?;
+                chunk.range = 0..chunk.buffer.len();
+                chunk.file_bytes = input.size;
+            }
+        }
+        if chunk.position + chunk.range.len() as u64 > RecordNumber::MAX_POSITION {
+            return Err(Error::new("the input is longer than a terabyte").at_file(&input.name).advise("split it"));
+        }
+        Ok(true)
+    }
+
+    /// Takes a chunk's records. `parsed` is cleared first.
+    pub fn parse(&self, chunk: &Chunk, parsed: &mut Parsed) -> Result<()> {
+        parsed.clear();
+        parsed.bytes = chunk.range.len() as u64 + chunk.trailing;
+        let input = &self.inputs[chunk.input];
+        let stretch = Stretch {
+            bytes: chunk.bytes(),
+            position: chunk.position,
+            input: chunk.input,
+            name: &input.name,
+            trailing: chunk.trailing,
+            on_error: self.options.on_error,
+        };
+        let result = match (input.format, &chunk.context) {
+            (Format::Jsonl, _) => jsonl::parse(stretch, &self.fields, parsed),
+            (Format::Lines, _) => lines::parse_texts(stretch, parsed),
+            (Format::Sets, _) => lines::parse_sets(stretch, parsed),
+            (Format::Text, _) => lines::parse_file(stretch, parsed),
+            (Format::Html, _) => lines::parse_page(stretch, html::visible_text, parsed),
+            (Format::Csv | Format::Tsv, Context::Columns(columns)) => csv::parse(stretch, columns, parsed),
+            (Format::Warc, _) => {
+                warc::parse_piece(stretch.bytes, stretch.position, stretch.input, stretch.name, &self.options, parsed)
+            }
+            (Format::Parquet, Context::RowGroup(file, index)) => {
+                file.parse_row_group(*index, chunk.input, &self.options, parsed)
+            }
+            (Format::Csv | Format::Tsv | Format::Parquet, _) => Ok(()),
+        };
+        result.map_err(|error| number_record(input, error))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Cursor> {
+        // A thread that panicked while it held the lock leaves at worst an input that is read on from where it was.
+        self.cursor.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The part of [`Self::next_chunk`] that happens under the lock.
+    fn hand_out(&self, chunk: &mut Chunk) -> Result<Option<Rest>> {
+        let mut cursor = self.lock();
+        while let Some(input) = self.inputs.get(cursor.input) {
+            chunk.order = cursor.order;
+            chunk.input = cursor.input;
+            let handed = match &mut cursor.open {
+                Some(open) => self.advance(input, open, chunk),
+                None => {
+                    cursor.open = Some(self.open_input(input).inspect_err(|_| cursor.input = self.inputs.len())?);
+                    continue;
+                }
+            };
+            match handed {
+                Ok(Some(rest)) => {
+                    cursor.order += 1;
+                    return Ok(Some(rest));
+                }
+                Ok(None) => {
+                    cursor.open = None;
+                    cursor.input += 1;
+                }
+                Err(error) => {
+                    cursor.open = None;
+                    cursor.input = self.inputs.len();
+                    return Err(error);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn open_input(&self, input: &Input) -> Result<Open> {
+        match input.format {
+            Format::Text | Format::Html => return Ok(Open::Whole { taken: false }),
+            Format::Parquet => {
+                let file = ParquetFile::open(&input.path).map_err(|error| error.at_file(&input.name))?;
+                return Ok(Open::RowGroups { file: Arc::new(file), next: 0 });
+            }
+            _ => {}
+        }
+        let cut = cut(input.format);
+        if input.compression == Compression::None
+            && matches!(cut, Cut::Lines | Cut::FilledLines)
+            && input.format != Format::Warc
+        {
+            let file = File::open(&input.path).map_err(|error| Error::io("cannot open", &input.name, error))?;
+            let count = input.size.div_ceil(self.chunk_bytes as u64);
+            return Ok(Open::Parts { file: Arc::new(file), next: 0, count, cut });
+        }
+        let (reader, read) = open_counted(&input.path, input.compression)?;
+        let progress = Progress { read, told: 0 };
+        if input.format == Format::Warc {
+            return Ok(Open::Warc { pieces: WarcChunks::new(reader), position: 0, progress });
+        }
+        let mut stream = RecordStream::new(reader, cut);
+        let mut context = Context::None;
+        if let Cut::Rows { delimiter } = cut {
+            let header = stream
+                .take_header(delimiter)
+                .map_err(|error| read_error(&input.name, input.compression, stream.position(), error))?;
+            if let Some(header) = header {
+                let columns =
+                    Columns::find(&header, delimiter, &self.options).map_err(|error| error.at_file(&input.name))?;
+                context = Context::Columns(Arc::new(columns));
+            }
+        }
+        Ok(Open::Records { stream, context, progress })
+    }
+
+    /// Takes the next stretch of an open input; `None` at its end.
+    fn advance(&self, input: &Input, open: &mut Open, chunk: &mut Chunk) -> Result<Option<Rest>> {
+        Ok(match open {
+            Open::Parts { file, next, count, cut } => (*next < *count).then(|| {
+                *next += 1;
+                Rest::Part { file: Arc::clone(file), index: *next - 1, cut: *cut }
+            }),
+            Open::Records { stream, context, progress } => {
+                chunk.position = stream.position();
+                let more = stream
+                    .next_piece(self.chunk_bytes, &mut chunk.buffer)
+                    .map_err(|error| read_error(&input.name, input.compression, stream.position(), error))?;
+                chunk.context = context.clone();
+                chunk.range = 0..chunk.buffer.len();
+                chunk.file_bytes = progress.tell();
+                more.then_some(Rest::Nothing)
+            }
+            Open::Warc { pieces, position, progress } => {
+                chunk.buffer.clear();
+                let more = pieces
+                    .next_piece(self.chunk_bytes, &mut chunk.buffer)
+                    .map_err(|error| read_error(&input.name, input.compression, *position, error))?;
+                chunk.position = *position;
+                chunk.range = 0..chunk.buffer.len();
+                *position += chunk.buffer.len() as u64;
+                chunk.file_bytes = progress.tell();
+                more.then_some(Rest::Nothing)
+            }
+            Open::RowGroups { file, next } => (*next < file.row_groups()).then(|| {
+                chunk.context = Context::RowGroup(Arc::clone(file), *next);
+                let count = file.row_groups() as u64;
+                chunk.file_bytes = input.size * (*next as u64 + 1) / count - input.size * *next as u64 / count;
+                *next += 1;
+                Rest::Nothing
+            }),
+            Open::Whole { taken } => (!std::mem::replace(taken, true)).then_some(Rest::Whole),
+        })
+    }
+}
+
+impl Progress {
+    fn tell(&mut self) -> u64 {
+        let read = self.read.load(Ordering::Relaxed);
+        let new = read - self.told;
+        self.told = read;
+        new
+    }
+}
+
+/// Where the records of a format begin.
+fn cut(format: Format) -> Cut {
+    match format {
+        Format::Jsonl => Cut::FilledLines,
+        Format::Csv | Format::Tsv => Cut::Rows { delimiter: csv::delimiter(format) },
+        _ => Cut::Lines,
+    }
+}
+
+/// Adds to an error which record of its file it is about. Nobody counts while all goes well, so the file is read again.
+#[cold]
+fn number_record(input: &Input, error: Error) -> Error {
+    let position = match error.place() {
+        Some(place) if place.record.is_none() => place.byte,
+        _ => None,
+    };
+    match position.map(|position| count_records_before(input, position)) {
+        Some(Ok(Some(count))) => error.number_record(count + 1),
+        _ => error,
+    }
+}
+
+fn count_records_before(input: &Input, position: u64) -> Result<Option<u64>> {
+    if matches!(input.format, Format::Warc | Format::Parquet) {
+        return Ok(None);
+    }
+    let cut = cut(input.format);
+    let reader = open_decompressed(&input.path, input.compression)?;
+    let mut stream = RecordStream::new(reader, cut);
+    let failed = |error| read_error(&input.name, input.compression, position, error);
+    if let Cut::Rows { delimiter } = cut {
+        stream.take_header(delimiter).map_err(failed)?;
+    }
+    let (mut count, mut piece) = (0, Vec::new());
+    while stream.position() < position {
+        let start = stream.position();
+        if !stream.next_piece(CHUNK_BYTES, &mut piece).map_err(failed)? {
+            break;
+        }
+        let mark = if start == 0 && piece.starts_with(crate::BOM) { crate::BOM.len() } else { 0 };
+        let limit = (position - start).min(piece.len() as u64) as usize;
+        count += cut.count_starts(&piece[mark..], limit.saturating_sub(mark));
+    }
+    Ok(Some(count))
+}
