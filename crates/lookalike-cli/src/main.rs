@@ -1,3 +1,23 @@
-//! The program `lookalike`.
+//! The program `lookalike`: finds near-duplicate documents and similar sets.
 
-fn main() {}
+mod arguments;
+mod command;
+mod config;
+mod exit;
+mod intake;
+mod interrupt;
+mod names;
+mod plot;
+mod progress;
+mod results;
+mod summary;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = match arguments::parse() {
+        Ok(arguments) => arguments,
+        Err(stop) => return stop,
+    };
+    exit::report(command::run(&arguments))
+}

@@ -6,7 +6,7 @@ use crate::collection::Collection;
 use crate::group::keep_order;
 use crate::hash::fingerprint;
 use crate::lists::Lists;
-use crate::settings::Keep;
+use crate::settings::{Keep, Measure};
 use crate::shingle::{Shape, sort_distinct};
 
 /// The class of a record that has none: an empty one.
@@ -80,6 +80,26 @@ impl Classes {
     /// The record that stands for a class: the first in keep order.
     pub(crate) fn representative(&self, class: u32) -> u32 {
         self.members.of(class)[0]
+    }
+
+    /// How many pairs of records there are inside the classes, and across these pairs of classes.
+    pub(crate) fn count_pairs(&self, across: impl Iterator<Item = (u32, u32)>, measure: Measure) -> u64 {
+        let old_and_new = |class: u32| {
+            let members = self.members(class);
+            let old = members.iter().filter(|record| (**record as usize) < self.old).count() as u64;
+            (old, members.len() as u64 - old)
+        };
+        // Records of one class are contained in each other both ways.
+        let ways = if measure == Measure::Containment { 2 } else { 1 };
+        let inside = (0..self.len() as u32).map(|class| {
+            let (old, new) = old_and_new(class);
+            ways * (new * new.saturating_sub(1) / 2 + old * new)
+        });
+        let across = across.map(|(left, right)| {
+            let ((old_left, new_left), (old_right, new_right)) = (old_and_new(left), old_and_new(right));
+            (old_left + new_left) * (old_right + new_right) - old_left * old_right
+        });
+        inside.sum::<u64>() + across.sum::<u64>()
     }
 
     /// Whether two classes may make a pair: not if all their records are old.

@@ -58,12 +58,14 @@ pub mod shingle;
 pub mod sketch;
 pub mod verify;
 
+mod audit;
 mod classes;
 mod collection;
 mod compare;
 mod outcome;
 mod run;
 
+pub use audit::{Audit, Interval};
 pub use batch::{Batch, Content, KeepValue, RecordNumber, hash_item};
 pub use collection::{Sketched, Sketcher};
 pub use compare::{Comparison, Estimate, Passage};

@@ -137,23 +137,8 @@ impl Outcome {
 
     /// How many pairs [`Outcome::pairs`] gives.
     pub fn count_pairs(&self) -> u64 {
-        let new = |class: u32| {
-            let members = self.classes.members(class);
-            let old = members.iter().filter(|record| (**record as usize) < self.old()).count() as u64;
-            (old, members.len() as u64 - old)
-        };
-        let both_ways = if self.settings.measure == Measure::Containment { 2 } else { 1 };
-        let inside: u64 = (0..self.classes.len() as u32)
-            .map(|class| {
-                let (old, new) = new(class);
-                both_ways * (new * new.saturating_sub(1) / 2 + old * new)
-            })
-            .sum();
-        let across = self.edges.iter().map(|edge| {
-            let ((old_left, new_left), (old_right, new_right)) = (new(edge.left), new(edge.right));
-            (old_left + new_left) * (old_right + new_right) - old_left * old_right
-        });
-        inside + across.sum::<u64>()
+        let edges = self.edges.iter().map(|edge| (edge.left, edge.right));
+        self.classes.count_pairs(edges, self.settings.measure)
     }
 
     /// Every pair that was found alike, sorted by left, then right. Made one record at a time: the number of pairs can

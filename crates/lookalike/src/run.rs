@@ -83,22 +83,26 @@ impl Plan {
     /// The stages after sketching. Batches come in input order; the records of `old` are compared with and never
     /// dropped.
     pub fn finish(&self, old: Vec<Sketched>, new: Vec<Sketched>, watch: &dyn Watch) -> Result<Outcome> {
+        self.run_on(&Collection::new(self, old, new)?, watch)
+    }
+
+    /// The stages after sketching, on records that somebody else needs afterwards.
+    pub(crate) fn run_on(&self, collection: &Collection, watch: &dyn Watch) -> Result<Outcome> {
         let settings = self.settings();
-        let collection = Collection::new(self, old, new)?;
-        let mut summary = count_records(&collection, settings);
+        let mut summary = count_records(collection, settings);
 
         watch.begin(Stage::Band, None);
-        let classes = Classes::new(&collection, &settings.keep);
+        let classes = Classes::new(collection, &settings.keep);
         check_cancelled(watch)?;
         summary.classes = classes.len() as u64;
-        let edges = self.find_edges(&collection, &classes, &mut summary, watch)?;
+        let edges = self.find_edges(collection, &classes, &mut summary, watch)?;
 
         watch.begin(Stage::Group, None);
         check_cancelled(watch)?;
         let assignment = match settings.group {
             Grouping::Anchored => anchored(&classes, &edges, settings.measure),
             Grouping::Connected => {
-                let sets = DistinctSets::of(&collection, &classes, &edges);
+                let sets = DistinctSets::of(collection, &classes, &edges);
                 connected(&classes, &edges, |dropped, keeping| match settings.measure {
                     Measure::Jaccard => jaccard(sets.set(dropped), sets.set(keeping)),
                     Measure::Containment => containment(sets.set(dropped), sets.set(keeping)),
@@ -129,6 +133,7 @@ impl Plan {
                 summary.candidates = pairs.len() as u64;
                 summary.bounded_buckets = bounded_buckets;
                 summary.bounded_comparisons = bounded_comparisons;
+                watch.expect_pairs(classes.count_pairs(pairs.iter().copied(), settings.measure));
                 watch.begin(Stage::Verify, Some(pairs.len() as u64));
                 verify(collection, classes, &scheme, settings.verify, settings.threshold, pairs, watch)
             }

@@ -61,6 +61,34 @@ pub(super) fn join(sets: &RankedSets, classes: &Classes, threshold: f64, watch: 
     Ok(edges)
 }
 
+/// For each of the sets asked for, every set that is alike to it, in ascending order.
+pub(super) fn neighbours(
+    sets: &RankedSets,
+    wanted: &[u32],
+    threshold: f64,
+    watch: &dyn Watch,
+) -> Result<Vec<Vec<(u32, f64)>>> {
+    let all: Vec<u32> = (0..sets.len() as u32).collect();
+    // Whichever of two alike sets is larger, they share one of the first elements of each.
+    let prefix = |set: u32| sets.prefix(set, prefix_length(sets.size(set), threshold));
+    let lists = sets.invert(&all, prefix);
+    wanted
+        .par_iter()
+        .map(|set| {
+            check_cancelled(watch)?;
+            let mut candidates: Vec<u32> = prefix(*set).iter().flat_map(|rank| lists.of(*rank)).copied().collect();
+            candidates.sort_unstable();
+            candidates.dedup();
+            let alike = candidates.into_iter().filter(|other| other != set).filter_map(|other| {
+                let shared = shared(sets.listed(*set), sets.listed(other));
+                let similarity = ratio(shared, sets.size(*set) + sets.size(other) - shared);
+                (similarity >= threshold).then_some((other, similarity))
+            });
+            Ok(alike.collect())
+        })
+        .collect()
+}
+
 /// Room for the error of multiplying a threshold by a size: bounds may be too wide by this, never too narrow.
 pub(super) const ROUNDING: f64 = 1e-6;
 

@@ -31,3 +31,14 @@ pub(crate) fn find_all(
         Measure::Containment => containment::join(&sets, classes, threshold, watch),
     }
 }
+
+/// For each of the classes asked for, every class that is alike to it by Jaccard similarity.
+pub(crate) fn find_neighbours(
+    collection: &Collection,
+    classes: &Classes,
+    wanted: &[u32],
+    threshold: f64,
+    watch: &dyn Watch,
+) -> Result<Vec<Vec<(u32, f64)>>> {
+    jaccard::neighbours(&RankedSets::new(collection, classes), wanted, threshold, watch)
+}

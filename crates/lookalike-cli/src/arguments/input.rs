@@ -1,0 +1,90 @@
+//! Which records to read.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use clap::Args;
+use lookalike_io::{FieldPath, Format, Input, Inputs, OnError, ReadOptions};
+
+/// How records are read.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct ReadArguments {
+    /// Fields that make the text, joined; dots reach inside; a list-valued field is a set
+    #[arg(long, value_name = "FIELD,…", value_delimiter = ',', default_value = "text")]
+    pub(crate) text: Vec<FieldPath>,
+    /// Field that holds the id; without it, and for `none`, records are called FILE:RECORD
+    #[arg(long, value_name = "FIELD|none", default_value = "id")]
+    pub(crate) id: FieldPath,
+    /// Format of every input [default: by name, then by content]
+    #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
+    pub(crate) input_format: Option<Format>,
+    /// What to do about a bad record: fail, or skip it and say so
+    #[arg(long, value_name = "fail|skip", default_value = "fail", value_parser = parse_on_error)]
+    pub(crate) on_error: OnError,
+}
+
+/// Which records to read, and which of them to compare.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct InputArguments {
+    /// Files, folders, globs, or - for standard input
+    #[arg(value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) read: ReadArguments,
+    /// Compare with these records too, which are never dropped: new versus old
+    #[arg(long, value_name = "FILES", num_args = 1, action = clap::ArgAction::Append)]
+    pub(crate) against: Vec<PathBuf>,
+    /// Compare only records that have the same value in this field
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) within: Option<FieldPath>,
+}
+
+impl ReadArguments {
+    /// What the reader is asked, without the fields that only some commands need.
+    pub(crate) fn options(&self) -> ReadOptions {
+        ReadOptions {
+            format: self.input_format,
+            text: self.text.clone(),
+            id: Some(self.id.clone()).filter(|field| field.as_str() != "none"),
+            on_error: self.on_error,
+            ..ReadOptions::default()
+        }
+    }
+}
+
+impl InputArguments {
+    /// The old inputs, and the new ones.
+    pub(crate) fn resolve(&self, tmp: &Path) -> Result<(Vec<Input>, Vec<Input>)> {
+        let stdin = [PathBuf::from("-")];
+        let inputs = if !self.inputs.is_empty() {
+            self.inputs.as_slice()
+        } else if std::io::stdin().is_terminal() {
+            bail!("no input; name files, folders or globs, or pipe records into standard input");
+        } else {
+            &stdin
+        };
+        let format = self.read.input_format;
+        let new = Inputs::resolve(inputs, format, tmp)?;
+        let old = if self.against.is_empty() { Vec::new() } else { Inputs::resolve(&self.against, format, tmp)? };
+        Ok((old, new))
+    }
+}
+
+fn parse_format(name: &str) -> Result<Format, String> {
+    let found = Format::NAMES.iter().find(|(known, _)| *known == name).map(|(_, format)| *format);
+    found.ok_or_else(|| {
+        let known: Vec<_> = Format::NAMES.iter().map(|(name, _)| *name).collect();
+        format!("it is none of {}", known.join(", "))
+    })
+}
+
+fn parse_on_error(name: &str) -> Result<OnError, String> {
+    match name {
+        "fail" => Ok(OnError::Fail),
+        "skip" => Ok(OnError::Skip),
+        _ => Err("it is neither fail nor skip".into()),
+    }
+}

@@ -1,0 +1,165 @@
+//! What was typed, as it was typed: one definition gives parsing, help, man page, completions and configuration.
+
+mod input;
+mod matching;
+mod output;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+
+pub(crate) use input::{InputArguments, ReadArguments};
+pub(crate) use matching::MatchArguments;
+pub(crate) use output::{ResultFormat, ResultArguments};
+
+use crate::config;
+
+/// Finds what is alike: near-duplicate documents and similar sets.
+#[derive(Debug, Parser)]
+#[command(
+    name = "lookalike",
+    version,
+    about,
+    args_override_self = true,
+    propagate_version = true,
+    max_term_width = 100,
+    after_help = "\
+Examples:
+  lookalike dedup corpus.jsonl.zst -o clean.jsonl.zst    remove near-duplicates
+  lookalike pairs news/*.jsonl -t 0.7                    every similar pair, with its similarity
+  lookalike compare essay.txt source.txt                 what two documents share
+  lookalike plan -t 0.7 --recall 0.999                   what these settings mean
+
+Exit status: 0 done; 1 a question was asked and the answer is no; 2 error; 130 interrupted."
+)]
+pub(crate) struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) global: GlobalArguments,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Write the records without their near-duplicates
+    Dedup(crate::command::dedup::DedupArguments),
+    /// List every similar pair, with its similarity
+    Pairs(crate::command::pairs::PairsArguments),
+    /// List the groups of look-alikes, the keeper first
+    Groups(crate::command::groups::GroupsArguments),
+    /// Say how alike two documents are, and which passages they share
+    Compare(crate::command::compare::CompareArguments),
+    /// Explain what settings mean: bands, S-curve, recall, memory. Reads no data
+    Plan(crate::command::plan::PlanArguments),
+    /// Measure recall and precision on this data, against the exact answer
+    Audit(crate::command::audit::AuditArguments),
+    /// Print the man page, shell completions or the schema of lookalike.toml
+    Generate(crate::command::generate::GenerateArguments),
+}
+
+/// Flags that every command takes.
+#[derive(Debug, Args)]
+pub(crate) struct GlobalArguments {
+    /// Read flags from this file instead of the nearest lookalike.toml
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Global")]
+    pub(crate) config: Option<PathBuf>,
+    /// Say nothing but errors
+    #[arg(short, long, global = true, help_heading = "Global")]
+    pub(crate) quiet: bool,
+    /// Say more: the plan before the run, and what each stage did
+    #[arg(short, long, global = true, help_heading = "Global", conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", help_heading = "Global")]
+    pub(crate) color: When,
+    /// How to show progress
+    #[arg(long, global = true, value_name = "HOW", default_value = "auto", help_heading = "Global")]
+    pub(crate) progress: ShowProgress,
+    /// Give the summary as JSON on stderr; for compare, plan and audit the answer as JSON on stdout
+    #[arg(long, global = true, help_heading = "Global")]
+    pub(crate) json: bool,
+}
+
+/// When to do something that suits terminals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+/// How to show progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ShowProgress {
+    /// A bar, if stderr is a terminal
+    Auto,
+    /// Lines, if stderr is not a terminal
+    Always,
+    /// Nothing
+    Never,
+    /// One JSON object a line
+    Json,
+}
+
+/// How much of the machine to use.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Resources")]
+pub(crate) struct ResourceArguments {
+    /// Threads; as many as there are cores by default. Results do not depend on it
+    #[arg(short = 'j', long, value_name = "N", env = "LOOKALIKE_THREADS")]
+    pub(crate) threads: Option<std::num::NonZeroUsize>,
+    /// Where temporary files go
+    #[arg(long, value_name = "DIR", env = "LOOKALIKE_TMP")]
+    pub(crate) tmp: Option<PathBuf>,
+}
+
+impl ResourceArguments {
+    pub(crate) fn threads(&self) -> usize {
+        let available = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.map_or_else(available, usize::from)
+    }
+
+    pub(crate) fn tmp(&self) -> PathBuf {
+        self.tmp.clone().unwrap_or_else(std::env::temp_dir)
+    }
+}
+
+/// Reads the command line, and behind it lookalike.toml. Help, version and usage errors end the program.
+pub(crate) fn parse() -> Result<Arguments, ExitCode> {
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    let definition = Arguments::command();
+    let show = |error: clap::Error| {
+        let status = if error.use_stderr() { 2 } else { 0 };
+        // Nothing can be done about a closed stream.
+        let _ = error.print();
+        ExitCode::from(status)
+    };
+    // What was typed is checked by itself first, so that errors speak of it and not of the file.
+    let matches = definition.clone().try_get_matches_from(&typed).map_err(show)?;
+    let arguments = Arguments::from_arg_matches(&matches).map_err(show)?;
+    let all = config::with_configuration(&definition, &matches, arguments.global.config.as_deref(), typed)
+        .map_err(|error| crate::exit::report(Err(error)))?;
+    let arguments =
+        definition.try_get_matches_from(all).and_then(|matches| Arguments::from_arg_matches(&matches)).map_err(show)?;
+    let choice = match arguments.global.color {
+        When::Auto => anstream::ColorChoice::Auto,
+        When::Always => anstream::ColorChoice::Always,
+        When::Never => anstream::ColorChoice::Never,
+    };
+    choice.write_global();
+    Ok(arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Arguments::command().debug_assert();
+    }
+}

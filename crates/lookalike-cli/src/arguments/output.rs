@@ -1,0 +1,49 @@
+//! Where results go, and in which form.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+/// The form of a list of pairs, groups or dropped records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ResultFormat {
+    /// Fields between tabs, no header
+    Text,
+    /// One JSON object a line
+    Jsonl,
+    /// Comma-separated, with a header
+    Csv,
+    /// Apache Parquet
+    Parquet,
+}
+
+impl ResultFormat {
+    /// The form that a file's name tells; text where it tells none.
+    pub(crate) fn by_name(path: &Path) -> Self {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("jsonl" | "ndjson" | "json") => Self::Jsonl,
+            Some("csv") => Self::Csv,
+            Some("parquet") => Self::Parquet,
+            _ => Self::Text,
+        }
+    }
+}
+
+/// Where a list of results goes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct ResultArguments {
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "PATH")]
+    pub(crate) output: Option<PathBuf>,
+    /// Form of the result [default: by the name of the output, else text]
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<ResultFormat>,
+}
+
+impl ResultArguments {
+    pub(crate) fn format(&self) -> ResultFormat {
+        let by_name = || self.output.as_deref().map_or(ResultFormat::Text, ResultFormat::by_name);
+        self.format.unwrap_or_else(by_name)
+    }
+}

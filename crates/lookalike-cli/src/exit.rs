@@ -1,0 +1,48 @@
+//! How the program ends: a status that scripts can rely on, and one line that says why.
+
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Done.
+    Done,
+    /// A question was asked, and the answer is no.
+    No,
+}
+
+/// The status of an error.
+const ERROR: u8 = 2;
+/// The status of a run that was interrupted: 128 + SIGINT.
+const INTERRUPTED: u8 = 130;
+
+/// Turns the result of a command into the status of the program, and says what went wrong.
+pub(crate) fn report(result: anyhow::Result<Exit>) -> ExitCode {
+    match result {
+        Ok(Exit::Done) => ExitCode::SUCCESS,
+        Ok(Exit::No) => ExitCode::from(1),
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(_) if crate::interrupt::is_requested() => {
+            say("interrupted", "nothing was written");
+            ExitCode::from(INTERRUPTED)
+        }
+        Err(error) => {
+            say("error", &format!("{error:#}"));
+            ExitCode::from(ERROR)
+        }
+    }
+}
+
+/// Whoever read the output has seen enough; that is no error.
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe))
+}
+
+fn say(what: &str, why: &str) {
+    const RED: Style = AnsiColor::Red.on_default().bold();
+    // Nothing can be done about a closed stderr.
+    let _ = writeln!(anstream::stderr(), "{RED}{what}{RED:#}: {why}");
+}

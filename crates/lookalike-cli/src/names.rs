@@ -1,0 +1,161 @@
+//! What records are called, and where they stand in their inputs.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use lookalike::hash_item;
+use lookalike_io::{BadRecord, Format, Ids, Input, Parsed};
+use lookalike_io::error::Shown;
+use rayon::prelude::*;
+
+/// The records of one chunk of an input.
+#[derive(Debug)]
+pub(crate) struct Stretch {
+    input: usize,
+    ids: Ids,
+    raw_lengths: Vec<u32>,
+    bad: Vec<BadRecord>,
+}
+
+impl Stretch {
+    /// Takes out of a parsed chunk what outlives it.
+    pub(crate) fn take(input: usize, parsed: &mut Parsed) -> Self {
+        Self {
+            input,
+            ids: std::mem::take(&mut parsed.ids),
+            raw_lengths: std::mem::take(&mut parsed.raw_lengths),
+            bad: std::mem::take(&mut parsed.bad),
+        }
+    }
+
+    pub(crate) fn input(&self) -> usize {
+        self.input
+    }
+
+    fn len(&self) -> usize {
+        self.ids.len()
+    }
+}
+
+/// All records of a run, called by their indices in input order.
+#[derive(Debug)]
+pub(crate) struct Records {
+    inputs: Vec<Input>,
+    /// The first so many inputs are old.
+    old_inputs: usize,
+    stretches: Vec<Stretch>,
+    /// For each stretch: the index of its first record, and how many records of its input precede it.
+    starts: Vec<(usize, u64)>,
+    len: usize,
+}
+
+impl Records {
+    /// The records of these stretches, which come in input order.
+    pub(crate) fn new(inputs: Vec<Input>, old_inputs: usize, stretches: Vec<Stretch>) -> Self {
+        let mut starts = Vec::with_capacity(stretches.len());
+        let (mut index, mut in_input, mut input) = (0, 0, 0);
+        for stretch in &stretches {
+            if stretch.input != input {
+                (input, in_input) = (stretch.input, 0);
+            }
+            starts.push((index, in_input));
+            index += stretch.len();
+            in_input += (stretch.len() + stretch.bad.len()) as u64;
+        }
+        Self { inputs, old_inputs, stretches, starts, len: index }
+    }
+
+    pub(crate) fn inputs(&self) -> &[Input] {
+        &self.inputs
+    }
+
+    /// The inputs that are not only compared with, with their indices.
+    pub(crate) fn new_inputs(&self) -> impl Iterator<Item = (usize, &Input)> {
+        self.inputs.iter().enumerate().skip(self.old_inputs)
+    }
+
+    /// The records that could not be used.
+    pub(crate) fn bad(&self) -> impl Iterator<Item = &BadRecord> {
+        self.stretches.iter().flat_map(|stretch| &stretch.bad)
+    }
+
+    fn find(&self, record: usize) -> (usize, usize) {
+        let stretch = self.starts.partition_point(|(start, _)| *start <= record) - 1;
+        (stretch, record - self.starts[stretch].0)
+    }
+
+    /// How many raw bytes belong to a record.
+    pub(crate) fn raw_length(&self, record: usize) -> u32 {
+        let (stretch, index) = self.find(record);
+        self.stretches[stretch].raw_lengths[index]
+    }
+
+    /// The records of an input, as a range of indices.
+    pub(crate) fn of_input(&self, input: usize) -> std::ops::Range<usize> {
+        let first = self.stretches.partition_point(|stretch| stretch.input < input);
+        let behind = self.stretches.partition_point(|stretch| stretch.input <= input);
+        let start = |stretch: usize| self.starts.get(stretch).map_or(self.len, |(start, _)| *start);
+        start(first)..start(behind)
+    }
+
+    /// What a record is called: its id, or FILE:RECORD.
+    pub(crate) fn name(&self, record: usize) -> Cow<'_, str> {
+        let (stretch, index) = self.find(record);
+        match self.stretches[stretch].ids.get(index) {
+            Some(id) => Cow::Borrowed(id),
+            None => Cow::Owned(self.place(record)),
+        }
+    }
+
+    /// Where a record stands: FILE:RECORD, counted from 1; FILE where a file is a record.
+    fn place(&self, record: usize) -> String {
+        let (at, index) = self.find(record);
+        let stretch = &self.stretches[at];
+        let input = &self.inputs[stretch.input];
+        let name = file_name(&input.name);
+        if matches!(input.format, Format::Text | Format::Html) {
+            return name.into_owned();
+        }
+        // Bad records count too: the number is the one that a person would count.
+        let mut ordinal = index as u64;
+        for bad in &stretch.bad {
+            ordinal += u64::from(bad.index_in_chunk <= ordinal);
+        }
+        format!("{name}:{}", self.starts[at].1 + ordinal + 1)
+    }
+
+    /// Refuses ids that stand twice: nobody could tell which record an answer speaks of.
+    pub(crate) fn check_ids(&self) -> Result<()> {
+        let first_new = self.of_input(self.old_inputs).start.min(self.len);
+        for records in [0..first_new, first_new..self.len] {
+            let mut hashes: Vec<(u64, u32)> = Vec::with_capacity(records.len());
+            for (stretch, (start, _)) in self.stretches.iter().zip(&self.starts) {
+                if records.contains(start) {
+                    let hash = |index| stretch.ids.get(index).map(|id| (hash_item(id.as_bytes()), (start + index) as u32));
+                    hashes.extend((0..stretch.len()).filter_map(hash));
+                }
+            }
+            hashes.par_sort_unstable();
+            let twice = hashes
+                .windows(2)
+                .filter(|pair| pair[0].0 == pair[1].0)
+                .map(|pair| (pair[0].1 as usize, pair[1].1 as usize))
+                .filter(|(left, right)| self.name(*left) == self.name(*right))
+                .min_by_key(|(_, right)| *right);
+            if let Some((first, second)) = twice {
+                bail!(
+                    "the id \"{}\" stands twice, at {} and {}; name a field with unique ids with --id, or use --id none",
+                    self.name(first).escape_default(),
+                    self.place(first),
+                    self.place(second)
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+fn file_name(path: &Path) -> Cow<'_, str> {
+    if path.as_os_str() == "-" { Cow::Borrowed("-") } else { Cow::Owned(Shown(path).to_string()) }
+}

@@ -1,0 +1,171 @@
+//! What a person sees while the program works.
+
+use std::io::{IsTerminal, Write};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use lookalike::{Stage, Watch};
+
+use crate::arguments::{GlobalArguments, ShowProgress};
+use crate::interrupt;
+
+/// How long a stage must last between two lines, where progress is lines.
+const BETWEEN_LINES: Duration = Duration::from_secs(1);
+
+/// Shows progress on stderr, and tells the engine to stop when the user says so.
+pub(crate) struct Progress {
+    shows: Shows,
+    started: Instant,
+    records: AtomicU64,
+    say_pairs: bool,
+}
+
+enum Shows {
+    Nothing,
+    Bar(ProgressBar),
+    Lines { json: bool, state: Mutex<Lines> },
+}
+
+/// What the lines say next.
+struct Lines {
+    stage: Stage,
+    done: u64,
+    total: Option<u64>,
+    last: Instant,
+}
+
+impl Progress {
+    pub(crate) fn new(global: &GlobalArguments) -> Self {
+        let is_terminal = std::io::stderr().is_terminal();
+        let lines = |json| {
+            let state = Lines { stage: Stage::Read, done: 0, total: None, last: Instant::now() };
+            Shows::Lines { json, state: Mutex::new(state) }
+        };
+        let bar = || Shows::Bar(ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10)));
+        let shows = match global.progress {
+            ShowProgress::Json => lines(true),
+            ShowProgress::Never => Shows::Nothing,
+            ShowProgress::Auto if global.quiet || !is_terminal => Shows::Nothing,
+            ShowProgress::Always if !is_terminal => lines(false),
+            ShowProgress::Auto | ShowProgress::Always => bar(),
+        };
+        Self { shows, started: Instant::now(), records: AtomicU64::new(0), say_pairs: false }
+    }
+
+    /// Also says, before pairs are verified, how many there can be at most.
+    pub(crate) fn saying_pairs(self, say_pairs: bool) -> Self {
+        Self { say_pairs, ..self }
+    }
+
+    /// So many more records were read.
+    pub(crate) fn count_records(&self, records: u64) {
+        self.records.fetch_add(records, Ordering::Relaxed);
+    }
+
+    /// Seconds since the beginning.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.started.elapsed().as_secs_f64()
+    }
+
+    /// Takes the bar off the terminal.
+    pub(crate) fn finish(&self) {
+        if let Shows::Bar(bar) = &self.shows {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// A line on stderr that does not disturb the bar.
+    pub(crate) fn say(&self, line: &str) {
+        let print = || {
+            // Nothing can be done about a closed stderr.
+            let _ = writeln!(anstream::stderr(), "{line}");
+        };
+        match &self.shows {
+            Shows::Bar(bar) => bar.suspend(print),
+            _ => print(),
+        }
+    }
+
+    fn line(&self, json: bool, lines: &Lines) {
+        let records = self.records.load(Ordering::Relaxed);
+        let seconds = self.seconds();
+        if json {
+            let line = serde_json::json!({
+                "stage": lines.stage.to_string(), "done": lines.done, "total": lines.total,
+                "records": records, "seconds": (seconds * 1000.0).round() / 1000.0,
+            });
+            self.say(&line.to_string());
+        } else {
+            let share = match lines.total {
+                Some(total) if total > 0 => format!(" {:3.0} %", 100.0 * lines.done as f64 / total as f64),
+                _ => String::new(),
+            };
+            self.say(&format!("{}{share}, {records} records, {seconds:.1} s", lines.stage));
+        }
+    }
+}
+
+impl Watch for Progress {
+    fn begin(&self, stage: Stage, total: Option<u64>) {
+        match &self.shows {
+            Shows::Nothing => {}
+            Shows::Bar(bar) => {
+                bar.reset();
+                bar.set_style(style(stage, total));
+                bar.set_prefix(stage.to_string());
+                bar.set_length(total.unwrap_or(0));
+                bar.enable_steady_tick(Duration::from_millis(100));
+            }
+            Shows::Lines { json, state } => {
+                let mut lines = state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                *lines = Lines { stage, done: 0, total, last: Instant::now() };
+                self.line(*json, &lines);
+            }
+        }
+    }
+
+    fn advance(&self, done: u64) {
+        match &self.shows {
+            Shows::Nothing => {}
+            Shows::Bar(bar) => {
+                bar.inc(done);
+                let records = self.records.load(Ordering::Relaxed);
+                bar.set_message(format!("{records} records, {:.0}/s", records as f64 / self.seconds().max(1e-3)));
+            }
+            Shows::Lines { json, state } => {
+                let mut lines = state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                lines.done += done;
+                if lines.last.elapsed() >= BETWEEN_LINES {
+                    lines.last = Instant::now();
+                    self.line(*json, &lines);
+                }
+            }
+        }
+    }
+
+    fn expect_pairs(&self, at_most: u64) {
+        if self.say_pairs {
+            self.say(&format!("at most {at_most} pairs"));
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        interrupt::is_requested()
+    }
+}
+
+/// Reading is counted in bytes, everything else in things.
+fn style(stage: Stage, total: Option<u64>) -> ProgressStyle {
+    let template = match (stage, total) {
+        (_, None) => "{prefix:>6} {spinner} {elapsed}  {msg}",
+        (Stage::Read | Stage::Write, _) => "{prefix:>6} {percent:>3} % {wide_bar} {binary_bytes_per_sec}, {eta} left  {msg}",
+        _ => "{prefix:>6} {percent:>3} % {wide_bar} {rate}, {eta} left  {msg}",
+    };
+    ProgressStyle::with_template(template)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .with_key("rate", |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+            let _ = write!(out, "{:.0}/s", state.per_sec());
+        })
+}

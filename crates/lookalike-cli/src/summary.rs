@@ -1,0 +1,98 @@
+//! The last line: what was read, kept and dropped, and what it cost.
+
+use lookalike::{Outcome, Plan, Summary};
+use serde::Serialize;
+
+use crate::arguments::GlobalArguments;
+use crate::names::Records;
+use crate::progress::Progress;
+
+/// Bad records that are listed one by one.
+const LISTED_BAD_RECORDS: usize = 20;
+
+/// The summary of a run.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    #[serde(flatten)]
+    counts: &'a Summary,
+    bad: u64,
+    bytes: u64,
+    seconds: f64,
+    peak_memory: Option<u64>,
+    finds_at_threshold: f64,
+}
+
+/// Says on stderr how the run went: bad records, what was bounded, and the summary.
+pub(crate) fn report(global: &GlobalArguments, plan: &Plan, outcome: &Outcome, records: &Records, progress: &Progress) {
+    progress.finish();
+    let bad = records.bad().count();
+    let report = Report {
+        counts: outcome.summary(),
+        bad: bad as u64,
+        bytes: records.inputs().iter().map(|input| input.size).sum(),
+        seconds: progress.seconds(),
+        peak_memory: peak_memory(),
+        finds_at_threshold: plan.finds(plan.settings().threshold),
+    };
+    if global.json {
+        progress.say(&serde_json::to_string(&report).unwrap_or_default());
+    }
+    if global.quiet || global.json {
+        return;
+    }
+    for bad in records.bad().take(LISTED_BAD_RECORDS) {
+        progress.say(&format!("skipped: {}", bad.error));
+    }
+    if bad > LISTED_BAD_RECORDS {
+        progress.say(&format!("skipped: {} more", bad - LISTED_BAD_RECORDS));
+    }
+    for note in plan.gives_up() {
+        progress.say(&format!("note: {note}"));
+    }
+    let counts = report.counts;
+    if counts.bounded_buckets > 0 {
+        progress.say(&format!(
+            "note: {} comparisons in {} buckets were left out; some pairs there may be missed, none is dropped wrongly \
+             (--exact compares all)",
+            counts.bounded_comparisons, counts.bounded_buckets
+        ));
+    }
+    if counts.without_keep_field > 0 {
+        progress.say(&format!("note: {} records have no field to keep them by and come last", counts.without_keep_field));
+    }
+    progress.say(&report.line());
+}
+
+impl Report<'_> {
+    fn line(&self) -> String {
+        let counts = self.counts;
+        let share = 100.0 * counts.dropped as f64 / (counts.records.max(1)) as f64;
+        let megabytes = self.bytes as f64 / 1e6;
+        let mut line = format!(
+            "{} records: {} kept, {} dropped ({share:.1} %), {} groups, largest {}, {} empty, {} short, {} bad; \
+             {:.2} s, {:.0} MB/s",
+            counts.records,
+            counts.kept,
+            counts.dropped,
+            counts.groups,
+            counts.largest,
+            counts.empty,
+            counts.short,
+            self.bad,
+            self.seconds,
+            megabytes / self.seconds.max(1e-9),
+        );
+        if let Some(peak) = self.peak_memory {
+            line.push_str(&format!(", {:.0} MB memory", peak as f64 / 1e6));
+        }
+        line
+    }
+}
+
+/// The most memory that the program had, where the system tells.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}
