@@ -80,6 +80,8 @@ pub struct Outcome {
     pub(crate) classes: Classes,
     pub(crate) edges: Vec<Edge>,
     pub(crate) assignment: Assignment,
+    /// For each record, how many have it as their keeper.
+    pub(crate) sizes: Vec<u32>,
     pub(crate) summary: Summary,
 }
 
@@ -118,6 +120,11 @@ impl Outcome {
     pub fn original_of(&self, record: usize) -> Option<(usize, f64)> {
         (!self.is_kept(record))
             .then(|| (self.assignment.keeper_of[record] as usize, self.assignment.similarity[record]))
+    }
+
+    /// How many records the group of a record has, itself included.
+    pub fn group_size(&self, record: usize) -> u64 {
+        self.sizes[self.assignment.keeper_of[record] as usize].into()
     }
 
     /// The groups of two or more, by keeper in input order.
@@ -199,11 +206,12 @@ impl Outcome {
 
     /// Counts what the assignment says into the summary.
     pub(crate) fn count(&mut self) {
-        let mut sizes = vec![0u32; self.len()];
+        self.sizes = vec![0u32; self.len()];
         for keeper in &self.assignment.keeper_of {
-            sizes[*keeper as usize] += 1;
+            self.sizes[*keeper as usize] += 1;
         }
         let old = self.old();
+        let sizes = &self.sizes;
         let summary = &mut self.summary;
         summary.old = old as u64;
         summary.records = (self.numbers.len() - old) as u64;

@@ -1,0 +1,170 @@
+//! `lookalike compare`: how alike two documents are, and the passages they share.
+
+use std::io::{IsTerminal, Write};
+use std::ops::Range;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use anyhow::bail;
+use anstyle::{AnsiColor, Style};
+use clap::Args;
+use lookalike::{Comparison, Measure, Passage};
+use serde_json::json;
+
+use crate::arguments::{GlobalArguments, MatchArguments, ReadArguments, ResourceArguments};
+use crate::exit::Exit;
+use crate::intake::read_one_text;
+
+/// What `compare` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+With -t given, the exit status is 1 if the documents are less alike than that.")]
+pub(crate) struct CompareArguments {
+    /// A document, or - for standard input
+    left: PathBuf,
+    /// Another
+    right: PathBuf,
+    #[command(flatten)]
+    read: ReadArguments,
+    #[command(flatten)]
+    matching: MatchArguments,
+    #[command(flatten)]
+    resources: ResourceArguments,
+}
+
+/// Whether `-t` was typed cannot be told from its value, so the question is asked of the words themselves.
+fn asks_for_threshold() -> bool {
+    std::env::args().any(|word| word.starts_with("-t") || word.starts_with("--threshold"))
+}
+
+pub(crate) fn run(arguments: &CompareArguments, global: &GlobalArguments) -> Result<Exit> {
+    let plan = arguments.matching.plan()?;
+    if arguments.left == arguments.right && arguments.left.as_os_str() == "-" {
+        bail!("both documents are standard input; name a file for one of them");
+    }
+    let (options, tmp) = (arguments.read.options(), arguments.resources.tmp());
+    let left = read_one_text(&arguments.left, &options, &tmp)?;
+    let right = read_one_text(&arguments.right, &options, &tmp)?;
+    let comparison = plan.compare(&left, &right);
+    let mut out = anstream::stdout().lock();
+    if global.json {
+        writeln!(out, "{}", as_json(&comparison, &left, &right))?;
+    } else {
+        write_words(&mut out, &comparison)?;
+        if std::io::stdout().is_terminal() {
+            write_highlighted(&mut out, arguments, &comparison, [&left, &right])?;
+        } else {
+            write_passages(&mut out, &comparison, &left)?;
+        }
+    }
+    let similarity = match plan.settings().measure {
+        Measure::Jaccard => comparison.jaccard(),
+        Measure::Containment => comparison.left_in_right().max(comparison.right_in_left()),
+    };
+    let is_no = asks_for_threshold() && similarity < plan.settings().threshold;
+    Ok(if is_no { Exit::No } else { Exit::Done })
+}
+
+fn write_words(out: &mut impl Write, comparison: &Comparison) -> Result<()> {
+    let Comparison { shared, left_shingles, right_shingles, .. } = comparison;
+    let all = left_shingles + right_shingles - shared;
+    writeln!(out, "jaccard      {:.6}  ({shared} of {all} shingles shared)", comparison.jaccard())?;
+    writeln!(out, "containment  {:.6}  of the left in the right ({shared} of {left_shingles})", comparison.left_in_right())?;
+    writeln!(out, "             {:.6}  of the right in the left ({shared} of {right_shingles})", comparison.right_in_left())?;
+    if let Some(estimate) = comparison.estimate {
+        writeln!(out, "estimate     {:.6}  ± {:.6} from the sketches", estimate.similarity, estimate.standard_error)?;
+    }
+    Ok(())
+}
+
+/// The shared passages by themselves, for a reader who is not at a terminal.
+fn write_passages(out: &mut impl Write, comparison: &Comparison, left: &str) -> Result<()> {
+    for passage in &comparison.passages {
+        let text = left[passage.left.clone()].split_whitespace().collect::<Vec<_>>().join(" ");
+        write!(out, "passage      {} tokens: ", passage.tokens)?;
+        crate::results::write_escaped(out, &text)?;
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// Both documents, what they share standing out.
+fn write_highlighted(
+    out: &mut impl Write,
+    arguments: &CompareArguments,
+    comparison: &Comparison,
+    texts: [&str; 2],
+) -> Result<()> {
+    const SHARED: Style = AnsiColor::Green.on_default().bold();
+    const TITLE: Style = Style::new().underline();
+    let sides: [fn(&Passage) -> Range<usize>; 2] = [|passage| passage.left.clone(), |passage| passage.right.clone()];
+    for ((text, path), side) in texts.into_iter().zip([&arguments.left, &arguments.right]).zip(sides) {
+        writeln!(out, "\n{TITLE}{}{TITLE:#}", lookalike_io::error::Shown(path))?;
+        let mut at = 0;
+        for shared in merged(comparison.passages.iter().map(side).collect()) {
+            write!(out, "{}", harmless(&text[at..shared.start]))?;
+            write!(out, "{SHARED}{}{SHARED:#}", harmless(&text[shared.clone()]))?;
+            at = shared.end;
+        }
+        writeln!(out, "{}", harmless(text[at..].trim_end()))?;
+    }
+    Ok(())
+}
+
+/// Ranges in ascending order, those that touch made one.
+fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_unstable_by_key(|range| (range.start, range.end));
+    let mut merged: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
+/// A text without the control characters that could play tricks on a terminal.
+fn harmless(text: &str) -> String {
+    let is_harmless = |character: char| !character.is_control() || matches!(character, '\n' | '\t');
+    text.chars().map(|character| if is_harmless(character) { character } else { '\u{fffd}' }).collect()
+}
+
+fn as_json(comparison: &Comparison, left: &str, right: &str) -> serde_json::Value {
+    let (in_left, in_right) = (Characters::new(left), Characters::new(right));
+    let passages: Vec<_> = comparison
+        .passages
+        .iter()
+        .map(|passage| {
+            json!({
+                "tokens": passage.tokens,
+                "left": in_left.span(&passage.left), "right": in_right.span(&passage.right),
+                "text": &left[passage.left.clone()],
+            })
+        })
+        .collect();
+    json!({
+        "jaccard": comparison.jaccard(),
+        "left_in_right": comparison.left_in_right(),
+        "right_in_left": comparison.right_in_left(),
+        "shared": comparison.shared,
+        "left_shingles": comparison.left_shingles,
+        "right_shingles": comparison.right_shingles,
+        "estimate": comparison.estimate.map(|estimate| estimate.similarity),
+        "standard_error": comparison.estimate.map(|estimate| estimate.standard_error),
+        "passages": passages,
+    })
+}
+
+/// Turns byte offsets of a text into character offsets.
+struct Characters(Vec<usize>);
+
+impl Characters {
+    fn new(text: &str) -> Self {
+        Self(text.char_indices().map(|(at, _)| at).collect())
+    }
+
+    fn span(&self, bytes: &Range<usize>) -> [usize; 2] {
+        [bytes.start, bytes.end].map(|byte| self.0.partition_point(|at| *at < byte))
+    }
+}

@@ -1,0 +1,58 @@
+//! The commands: one verb, one file, one `run`.
+
+pub(crate) mod audit;
+pub(crate) mod compare;
+pub(crate) mod dedup;
+pub(crate) mod generate;
+pub(crate) mod groups;
+pub(crate) mod pairs;
+pub(crate) mod plan;
+
+use anyhow::Result;
+use lookalike::{Outcome, Plan};
+
+use crate::arguments::{Arguments, Command, GlobalArguments, InputArguments, MatchArguments, ResourceArguments};
+use crate::exit::Exit;
+use crate::intake::{self, Intake};
+use crate::interrupt;
+use crate::names::Records;
+use crate::progress::Progress;
+
+/// Does what was typed.
+pub(crate) fn run(arguments: &Arguments) -> Result<Exit> {
+    interrupt::listen();
+    let global = &arguments.global;
+    match &arguments.command {
+        Command::Dedup(arguments) => dedup::run(arguments, global),
+        Command::Pairs(arguments) => pairs::run(arguments, global),
+        Command::Groups(arguments) => groups::run(arguments, global),
+        Command::Compare(arguments) => compare::run(arguments, global),
+        Command::Plan(arguments) => plan::run(arguments, global),
+        Command::Audit(arguments) => audit::run(arguments, global),
+        Command::Generate(arguments) => generate::run(arguments),
+    }
+}
+
+/// A run of the engine on the inputs of a command.
+struct Found {
+    plan: Plan,
+    records: Records,
+    outcome: Outcome,
+}
+
+/// Reads the inputs and finds what is alike.
+fn find(
+    inputs: &InputArguments,
+    matching: &MatchArguments,
+    resources: &ResourceArguments,
+    global: &GlobalArguments,
+    progress: &Progress,
+) -> Result<Found> {
+    let plan = matching.plan()?;
+    if global.verbose {
+        progress.say(&plan.to_string());
+    }
+    let Intake { old, new, records } = intake::read(inputs, resources, &plan, progress)?;
+    let outcome = intake::in_pool(resources.threads(), || plan.finish(old, new, progress))??;
+    Ok(Found { plan, records, outcome })
+}

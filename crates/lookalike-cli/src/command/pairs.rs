@@ -1,0 +1,84 @@
+//! `lookalike pairs`: every similar pair, with its similarity.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use lookalike::Outcome;
+
+use super::find;
+use crate::arguments::{
+    GlobalArguments, InputArguments, MatchArguments, ResourceArguments, ResultArguments, ResultFormat,
+};
+use crate::exit::Exit;
+use crate::names::Records;
+use crate::progress::Progress;
+use crate::results::{Cell, Column, Sink, Table};
+use crate::summary;
+
+/// What `pairs` takes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Text output: left<TAB>right<TAB>similarity, left before right in input order, sorted by left, then right.
+With --measure containment the contained record is on the left.")]
+pub(crate) struct PairsArguments {
+    #[command(flatten)]
+    input: InputArguments,
+    #[command(flatten)]
+    matching: MatchArguments,
+    #[command(flatten)]
+    result: ResultArguments,
+    #[command(flatten)]
+    limit: PairLimit,
+    #[command(flatten)]
+    resources: ResourceArguments,
+}
+
+/// How many pairs are too many.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct PairLimit {
+    /// Refuse to write more pairs than this
+    #[arg(long, value_name = "N", default_value_t = 1_000_000_000)]
+    max_pairs: u64,
+}
+
+pub(crate) fn run(arguments: &PairsArguments, global: &GlobalArguments) -> Result<Exit> {
+    let progress = Progress::new(global).saying_pairs(!global.quiet && !global.json);
+    let sink = Sink::open(arguments.result.output.as_deref())?;
+    let found = find(&arguments.input, &arguments.matching, &arguments.resources, global, &progress)?;
+    arguments.limit.check(&found.outcome)?;
+    write_pairs(&found.outcome, &found.records, sink, arguments.result.format())?;
+    summary::report(global, &found.plan, &found.outcome, &found.records, &progress);
+    Ok(Exit::Done)
+}
+
+impl PairLimit {
+    /// Refuses what is too large to be meant.
+    pub(crate) fn check(&self, outcome: &Outcome) -> Result<()> {
+        let pairs = outcome.count_pairs();
+        if pairs > self.max_pairs {
+            bail!(
+                "there are {pairs} pairs, more than --max-pairs {}; raise the limit or the threshold, or use groups or \
+                 dedup, whose output is never larger than the input",
+                self.max_pairs
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Writes the pairs to a file of their own, in the form that its name tells.
+pub(crate) fn write_pairs_file(outcome: &Outcome, records: &Records, path: &Path) -> Result<()> {
+    write_pairs(outcome, records, Sink::open(Some(path))?, ResultFormat::by_name(path))
+}
+
+fn write_pairs(outcome: &Outcome, records: &Records, sink: Sink, format: ResultFormat) -> Result<()> {
+    const COLUMNS: &[Column] = &[Column::Text("left"), Column::Text("right"), Column::Similarity("similarity")];
+    let mut table = Table::new(sink, format, COLUMNS)?;
+    for pair in outcome.pairs() {
+        let (left, right) = (records.name(pair.left), records.name(pair.right));
+        table.push(&[Cell::Text(&left), Cell::Text(&right), Cell::Similarity(pair.similarity)])?;
+    }
+    table.finish()
+}
