@@ -92,10 +92,10 @@ fn annotate_object(record: &[u8], annotation: &Annotation, out: &mut Vec<u8>) ->
     }
     out.extend_from_slice(b"\"lookalike\":{\"group\":");
     write_json_string(&annotation.group, out);
-    let Annotation { role, size, similarity, .. } = annotation;
-    out.extend_from_slice(
-        format!(",\"role\":\"{}\",\"size\":{size},\"similarity\":{similarity}}}", role.name()).as_bytes(),
-    );
+    out.extend_from_slice(b",\"role\":");
+    write_json_string(annotation.role, out);
+    let similarity = annotation.similarity.map_or("null".to_owned(), |similarity| similarity.to_string());
+    out.extend_from_slice(format!(",\"size\":{},\"similarity\":{similarity}}}", annotation.size).as_bytes());
     out.extend_from_slice(&record[brace..]);
     Ok(())
 }
@@ -128,7 +128,8 @@ fn annotate_header(prefix: &[u8], delimiter: u8, out: &mut Vec<u8>) {
 
 fn annotate_row(row: &[u8], annotation: &Annotation, delimiter: u8, out: &mut Vec<u8>) {
     let Annotation { group, role, size, similarity } = annotation;
-    append_cells(row, [group, role.name(), &size.to_string(), &similarity.to_string()], delimiter, out);
+    let similarity = similarity.map_or(String::new(), |similarity| similarity.to_string());
+    append_cells(row, [group, role, &size.to_string(), &similarity], delimiter, out);
 }
 
 /// Appends a row with more cells before its line end.
@@ -149,10 +150,9 @@ fn append_cells(row: &[u8], cells: [&str; 4], delimiter: u8, out: &mut Vec<u8>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::annotation::Role;
 
     fn annotation() -> Annotation {
-        Annotation { group: "a\"\n,\u{1}".into(), role: Role::Duplicate, size: 3, similarity: 0.875 }
+        Annotation { group: "a\"\n,\u{1}".into(), role: "duplicate", size: 3, similarity: Some(0.875) }
     }
 
     #[test]

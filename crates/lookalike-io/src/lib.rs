@@ -5,7 +5,7 @@ pub mod options;
 pub mod parsed;
 
 mod annotate;
-mod annotation;
+pub mod annotation;
 mod chunk;
 pub mod compression;
 mod csv;
@@ -30,7 +30,7 @@ mod stream;
 use pending::{html, parquet, warc};
 
 pub use annotate::annotate;
-pub use annotation::{Annotation, Role};
+pub use annotation::Annotation;
 pub use chunk::Chunk;
 pub use compression::Compression;
 pub use drive::read_all;

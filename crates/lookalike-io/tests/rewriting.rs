@@ -5,8 +5,8 @@ use std::path::Path;
 
 use lookalike_io::compression::{CompressedWriter, open_decompressed};
 use lookalike_io::{
-    Annotation, Chunk, Compression, Format, Input, Joined, KeptSpan, OnError, Parsed, ReadOptions, Reader, Role,
-    annotate, rewrite,
+    Annotation, Chunk, Compression, Format, Input, Joined, KeptSpan, OnError, Parsed, ReadOptions, Reader, annotate,
+    rewrite,
 };
 use proptest::prelude::*;
 
@@ -117,7 +117,7 @@ proptest! {
         let input = look_at(&path, format);
         let options = ReadOptions { on_error: OnError::Skip, ..Default::default() };
         let all = records(&input, &options);
-        let note = Annotation { group: "g,\n".into(), role: Role::Keeper, size: 2, similarity: 1.0 };
+        let note = Annotation { group: "g,\n".into(), role: "keeper", size: 2, similarity: None };
         let mut out = Vec::new();
         let done = annotate(&input, &options, all.iter().map(|(span, _)| (*span, note.clone())), Joined::default(), &mut out);
         if matches!(format, Format::Lines | Format::Sets) {
