@@ -1,36 +1,14 @@
-//! What is told about a record where all are kept and annotated.
+//! What `--annotate` says of a record.
 
-/// What a record is among its look-alikes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// The one of its group that stays.
-    Keeper,
-    /// One that would be dropped for its group's keeper.
-    Duplicate,
-    /// Alike to no other.
-    Unique,
-}
-
-impl Role {
-    /// The role's name in an output.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Keeper => "keeper",
-            Self::Duplicate => "duplicate",
-            Self::Unique => "unique",
-        }
-    }
-}
-
-/// What is told about one record.
+/// A record's part in its group, as added to the record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Annotation {
-    /// The group it belongs to: the id of its keeper.
+    /// The id of the group's keeper.
     pub group: String,
-    /// What it is there.
-    pub role: Role,
+    /// What the record is in its group, such as the keeper or a look-alike of it.
+    pub role: &'static str,
     /// How many records the group has.
     pub size: u64,
-    /// How alike it is to its keeper; 1 for the keeper itself.
-    pub similarity: f64,
+    /// How alike the record is to its keeper; none for the keeper itself.
+    pub similarity: Option<f64>,
 }

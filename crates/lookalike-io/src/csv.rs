@@ -145,11 +145,10 @@ pub(crate) fn parse(stretch: Stretch<'_>, columns: &Columns, parsed: &mut Parsed
     let text = simdutf8::basic::from_utf8(bytes).ok();
     let mut start = skip_empty_lines(bytes, 0);
     while start < bytes.len() {
-        let fields = &mut parsed.scratch.values;
+        let fields = &mut parsed.scratch.cells;
         fields.clear();
-        let end = split_row(bytes, start, columns.delimiter, |field| {
-            fields.push(Some((field.start - start, field.end - start)))
-        });
+        let end =
+            split_row(bytes, start, columns.delimiter, |field| fields.push((field.start - start, field.end - start)));
         let next = skip_empty_lines(bytes, end.next);
         let number = stretch.number(start);
         let row = match text {
@@ -159,7 +158,7 @@ pub(crate) fn parse(stretch: Stretch<'_>, columns: &Columns, parsed: &mut Parsed
         };
         let taken = row.and_then(|row| {
             let length = stretch.raw_length(start, next)?;
-            check_shape(parsed.scratch.values.len(), end.open_quote, columns)?;
+            check_shape(parsed.scratch.cells.len(), end.open_quote, columns)?;
             take_row(row, number, columns, parsed);
             parsed.raw_lengths.push(length);
             Ok(())
@@ -184,8 +183,8 @@ fn check_shape(fields: usize, open_quote: bool, columns: &Columns) -> Result<()>
 }
 
 fn take_row(row: &str, number: RecordNumber, columns: &Columns, parsed: &mut Parsed) {
-    let fields = &parsed.scratch.values;
-    let raw = |column: usize| fields.get(column).copied().flatten().map_or("", |(start, end)| &row[start..end]);
+    let fields = &parsed.scratch.cells;
+    let raw = |column: usize| fields.get(column).map_or("", |(start, end)| &row[*start..*end]);
     let length = parsed.batch.push_text_with(number, |buffer| {
         let start = buffer.len();
         for (index, column) in columns.text.iter().enumerate() {

@@ -45,6 +45,19 @@ impl Error {
         error
     }
 
+    /// The error of an output whose name is not known here: whoever knows it adds it with [`Error::at_file`].
+    pub fn sink(source: std::io::Error) -> Self {
+        let full = matches!(source.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded);
+        let mut error = Self::new(format!("cannot write the output: {source}"));
+        error.0.source = Some(source);
+        if full { error.advise("the disk is full: make room, or name an output on another disk") } else { error }
+    }
+
+    /// What kind of operating-system error it was, if it was one: a closed pipe, for example.
+    pub fn io_kind(&self) -> Option<std::io::ErrorKind> {
+        self.0.source.as_ref().map(std::io::Error::kind)
+    }
+
     /// Adds what the user can do.
     pub fn advise(mut self, advice: impl Into<String>) -> Self {
         self.0.advice = Some(advice.into());

@@ -3,7 +3,7 @@
 use memchr::memchr;
 
 use crate::error::{Error, Result};
-use crate::json::{JsonError, Value, unescape, walk_members};
+use crate::json::{JsonError, Value, unescape, unescape_at, walk_members};
 use crate::options::{FieldPath, ReadOptions};
 
 /// The wanted fields, so prepared that one walk over a record finds them all.
@@ -27,8 +27,14 @@ pub(crate) struct Field {
     inside: Option<(usize, Box<str>)>,
 }
 
-/// Where the values of the names stand in a record.
-pub(crate) type Found = Vec<Option<(usize, usize)>>;
+/// What one walk over a record found.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// Where the values of the names stand.
+    values: Vec<Option<(usize, usize)>>,
+    /// Where the escapes of all strings stand, in order.
+    escapes: Vec<u32>,
+}
 
 impl Fields {
     pub(crate) fn new(options: &ReadOptions) -> Self {
@@ -47,13 +53,16 @@ impl Fields {
     /// Walks a record, all of it, and notes where the wanted members stand.
     #[inline]
     pub(crate) fn find(&self, record: &str, found: &mut Found) -> std::result::Result<(), JsonError> {
-        found.clear();
-        found.resize(self.names.len(), None);
-        let base = record.as_ptr() as usize;
-        walk_members(record, |key, value| {
-            for (name, place) in self.names.iter().zip(found.iter_mut()) {
+        let Found { values, escapes } = found;
+        escapes.clear();
+        values.clear();
+        values.resize(self.names.len(), None);
+        // A record is shorter than 4 GiB.
+        let note_escape = |at| escapes.push(at as u32);
+        walk_members(record, note_escape, |key, value| {
+            for (name, place) in self.names.iter().zip(values.iter_mut()) {
                 if is_named(key, name) {
-                    let start = value.as_ptr() as usize - base;
+                    let start = offset(record, value);
                     *place = Some((start, start + value.len()));
                 }
             }
@@ -64,7 +73,7 @@ impl Fields {
 impl Field {
     /// The field's value in a record that was walked.
     pub(crate) fn value<'a>(&self, record: &'a str, found: &Found) -> Option<Value<'a>> {
-        let slice = |name: usize| found[name].map(|(start, end)| &record[start..end]);
+        let slice = |name: usize| found.values[name].map(|(start, end)| &record[start..end]);
         let value = match (slice(self.literal), &self.inside) {
             (Some(value), _) => Some(value),
             (None, Some((first, rest))) => slice(*first).and_then(|object| value_inside(object, rest)),
@@ -85,14 +94,25 @@ impl Field {
             .advise(format!("name another with {flag}, or leave such records out with --on-error skip"))
     }
 
-    /// Appends the string of a field.
+    /// Appends a string of the field, a slice of the `record` that was walked.
     #[inline]
-    pub(crate) fn unescape(&self, escaped: &str, out: &mut String) -> Result<()> {
-        unescape(escaped, out).map_err(|error| {
+    pub(crate) fn unescape(&self, record: &str, escaped: &str, found: &Found, out: &mut String) -> Result<()> {
+        let start = offset(record, escaped);
+        let end = start + escaped.len();
+        let first = found.escapes.partition_point(|at| (*at as usize) < start);
+        let inside =
+            found.escapes[first..].iter().map(|at| *at as usize).take_while(|at| *at < end).map(|at| at - start);
+        unescape_at(escaped, inside, out).map_err(|error| {
             Error::new(format!("the field {:?} is not Unicode text: {}", self.path.as_str(), error.what))
                 .advise("repair the record, or leave such records out with --on-error skip")
         })
     }
+}
+
+/// Where a slice of `record` starts in it.
+#[inline]
+fn offset(record: &str, slice: &str) -> usize {
+    slice.as_ptr() as usize - record.as_ptr() as usize
 }
 
 /// The number of a name among those to look for.
@@ -120,13 +140,17 @@ fn is_escaped_name(key: &str, name: &str) -> bool {
 fn value_inside<'a>(object: &'a str, path: &str) -> Option<&'a str> {
     let split = path.split_once('.');
     let (mut literal, mut outer) = (None, None);
-    walk_members(object, |key, value| {
-        if is_named(key, path) {
-            literal = Some(value);
-        } else if split.is_some_and(|(first, _)| is_named(key, first)) {
-            outer = Some(value);
-        }
-    })
+    walk_members(
+        object,
+        |_| (),
+        |key, value| {
+            if is_named(key, path) {
+                literal = Some(value);
+            } else if split.is_some_and(|(first, _)| is_named(key, first)) {
+                outer = Some(value);
+            }
+        },
+    )
     .ok()?;
     literal.or_else(|| value_inside(outer?, split?.1))
 }
@@ -137,7 +161,7 @@ mod tests {
 
     fn text_of<'a>(record: &'a str, path: &str) -> Option<Value<'a>> {
         let fields = Fields::new(&ReadOptions { text: vec![path.parse().unwrap()], ..Default::default() });
-        let mut found = Found::new();
+        let mut found = Found::default();
         fields.find(record, &mut found).unwrap();
         fields.text[0].value(record, &found)
     }

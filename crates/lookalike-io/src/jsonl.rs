@@ -3,7 +3,7 @@
 use lookalike::{Batch, KeepValue, RecordNumber, hash_item};
 
 use crate::error::{Error, Result};
-use crate::fields::{Field, Fields};
+use crate::fields::{Field, Fields, Found};
 use crate::json::{JsonError, Kind, Value, walk_elements};
 use crate::line_records::{BlankLines, Stretch, parse_lines};
 use crate::parsed::{Parsed, Scratch};
@@ -14,7 +14,7 @@ pub(crate) fn parse(stretch: Stretch<'_>, fields: &Fields, parsed: &mut Parsed) 
 }
 
 fn take_record(line: &str, number: RecordNumber, fields: &Fields, parsed: &mut Parsed) -> Result<()> {
-    fields.find(line, &mut parsed.scratch.values).map_err(|error| not_json(line, error))?;
+    fields.find(line, &mut parsed.scratch.found).map_err(|error| not_json(line, error))?;
     let length = push_text(line, number, fields, &mut parsed.batch, &mut parsed.scratch)?;
     if let Err(error) = push_rest(line, fields, parsed) {
         parsed.batch.pop();
@@ -32,7 +32,7 @@ fn push_text(
     batch: &mut Batch,
     scratch: &mut Scratch,
 ) -> Result<u32> {
-    let list = |field: &Field| matches!(field.value(line, &scratch.values), Some(Value::List(_)));
+    let list = |field: &Field| matches!(field.value(line, &scratch.found), Some(Value::List(_)));
     if fields.text.first().is_some_and(list) {
         return push_set(line, number, fields, batch, scratch);
     }
@@ -42,8 +42,8 @@ fn push_text(
             if index > 0 {
                 buffer.push('\n');
             }
-            match field.value(line, &scratch.values) {
-                Some(Value::String(escaped)) => field.unescape(escaped, buffer)?,
+            match field.value(line, &scratch.found) {
+                Some(Value::String(escaped)) => field.unescape(line, escaped, &scratch.found, buffer)?,
                 Some(value) => return Err(field.unfit(value, "a text or a list", "--text")),
                 None => return Err(field.missing("--text")),
             }
@@ -64,17 +64,17 @@ fn push_set(
     batch: &mut Batch,
     scratch: &mut Scratch,
 ) -> Result<u32> {
-    let Scratch { values, text, items } = scratch;
+    let Scratch { found, text, items, .. } = scratch;
     items.clear();
     for field in &fields.text {
-        let list = match field.value(line, values) {
+        let list = match field.value(line, found) {
             Some(Value::List(list)) => list,
             Some(value) => return Err(field.unfit(value, "a list as the other text fields are", "--text")),
             None => return Err(field.missing("--text")),
         };
         walk_elements(list, |item| {
             items.push(match item {
-                Value::String(escaped) => hash_item(plain(field, escaped, text)?.as_bytes()),
+                Value::String(escaped) => hash_item(plain(field, line, escaped, found, text)?.as_bytes()),
                 Value::Literal(literal, _) => hash_item(literal.as_bytes()),
                 _ => {
                     let what = format!("the list in the field {:?} holds {}", field.path.as_str(), item.name());
@@ -90,21 +90,23 @@ fn push_set(
 
 /// Adds the record's id, keep field and `--within` value.
 fn push_rest(line: &str, fields: &Fields, parsed: &mut Parsed) -> Result<()> {
-    let Scratch { values, text, .. } = &mut parsed.scratch;
+    let Scratch { found, text, .. } = &mut parsed.scratch;
     if let Some(field) = &fields.keep {
-        let value = match field.value(line, values) {
+        let value = match field.value(line, found) {
             None | Some(Value::Null) => KeepValue::Missing,
             Some(Value::Literal(literal, Kind::Number)) => KeepValue::Number(literal.parse().map_err(|_| {
                 Error::new(format!("the number {literal} in the field {:?} cannot be read", field.path.as_str()))
             })?),
-            Some(Value::String(escaped)) => KeepValue::Text(plain(field, escaped, text)?.into()),
+            Some(Value::String(escaped)) => KeepValue::Text(plain(field, line, escaped, found, text)?.into()),
             Some(value) => return Err(field.unfit(value, "a number or a string", "--keep")),
         };
         parsed.batch.push_keep(value);
     }
     if let Some(field) = &fields.within {
-        match field.value(line, values) {
-            Some(Value::String(escaped)) => parsed.batch.push_within(plain(field, escaped, text)?.as_bytes()),
+        match field.value(line, found) {
+            Some(Value::String(escaped)) => {
+                parsed.batch.push_within(plain(field, line, escaped, found, text)?.as_bytes())
+            }
             Some(Value::Literal(literal, _)) => parsed.batch.push_within(literal.as_bytes()),
             None => return Err(field.missing("--within")),
             Some(value) => return Err(field.unfit(value, "a string, number or boolean", "--within")),
@@ -112,9 +114,9 @@ fn push_rest(line: &str, fields: &Fields, parsed: &mut Parsed) -> Result<()> {
     }
     let id = match &fields.id {
         None => None,
-        Some(field) => match field.value(line, values) {
+        Some(field) => match field.value(line, found) {
             None | Some(Value::Null) => None,
-            Some(Value::String(escaped)) => Some(plain(field, escaped, text)?),
+            Some(Value::String(escaped)) => Some(plain(field, line, escaped, found, text)?),
             Some(Value::Literal(literal, Kind::Number)) => Some(literal),
             Some(value) => return Err(field.unfit(value, "a string or a number", "--id")),
         },
@@ -124,12 +126,12 @@ fn push_rest(line: &str, fields: &Fields, parsed: &mut Parsed) -> Result<()> {
 }
 
 /// The string that `escaped` stands for; in `room` where it is not the same.
-fn plain<'a>(field: &Field, escaped: &'a str, room: &'a mut String) -> Result<&'a str> {
+fn plain<'a>(field: &Field, line: &str, escaped: &'a str, found: &Found, room: &'a mut String) -> Result<&'a str> {
     if !escaped.contains('\\') {
         return Ok(escaped);
     }
     room.clear();
-    field.unescape(escaped, room)?;
+    field.unescape(line, escaped, found, room)?;
     Ok(room)
 }
 

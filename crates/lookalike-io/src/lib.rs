@@ -4,7 +4,8 @@ pub mod error;
 pub mod options;
 pub mod parsed;
 
-mod annotation;
+mod annotate;
+pub mod annotation;
 mod chunk;
 pub mod compression;
 mod csv;
@@ -15,24 +16,32 @@ mod json;
 mod jsonl;
 mod line_records;
 mod lines;
+pub mod output;
+mod output_plan;
 mod pending;
 mod positioned;
 mod resolve;
+mod rewrite;
 mod source;
+mod spans;
 mod stream;
 
 // The formats that other modules will bring; see `pending`.
 use pending::{html, parquet, warc};
 
-pub use annotation::{Annotation, Role};
+pub use annotate::annotate;
+pub use annotation::Annotation;
 pub use chunk::Chunk;
 pub use compression::Compression;
 pub use drive::read_all;
 pub use error::{Error, Place, Result};
 pub use input::Input;
 pub use options::{FieldPath, Format, OnError, ReadOptions};
+pub use output::AtomicFile;
+pub use output_plan::{is_folder_output, plan_outputs};
 pub use parsed::{BadRecord, Ids, Parsed};
 pub use resolve::Inputs;
+pub use rewrite::{Joined, KeptSpan, rewrite};
 pub use source::Reader;
 
 /// The byte-order mark of UTF-8, which is no part of a text.

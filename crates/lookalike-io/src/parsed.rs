@@ -3,6 +3,7 @@
 use lookalike::Batch;
 
 use crate::error::Error;
+use crate::fields::Found;
 
 /// The records of one chunk, in input order, with their ids and where their raw bytes stand.
 ///
@@ -30,8 +31,10 @@ pub struct Parsed {
 /// Buffers that a parser reuses from record to record.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    /// Where the values of the wanted fields stand in the record.
-    pub(crate) values: Vec<Option<(usize, usize)>>,
+    /// Where the wanted members stand in a JSON record.
+    pub(crate) found: Found,
+    /// Where the cells stand in a CSV row.
+    pub(crate) cells: Vec<(usize, usize)>,
     /// An unescaped string.
     pub(crate) text: String,
     /// The hashes of a set's items.

@@ -1,0 +1,115 @@
+//! Copies spans of an input's decompressed bytes, in order, reading each byte at most once.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+
+use crate::compression::{Compression, open_decompressed, read_error};
+use crate::error::{Error, Result};
+use crate::input::Input;
+
+/// Bytes read at once.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// The bytes of an input, from front to back.
+pub(crate) struct SpanReader<'a> {
+    input: &'a Input,
+    source: Source,
+    position: u64,
+}
+
+enum Source {
+    /// A plain file: what is passed over is not read.
+    Plain(BufReader<File>),
+    Stream(BufReader<Box<dyn Read + Send>>),
+}
+
+impl<'a> SpanReader<'a> {
+    /// Opens an input that is still the one that was looked at.
+    pub(crate) fn open(input: &'a Input) -> Result<Self> {
+        input.check_unchanged()?;
+        let source = if input.compression == Compression::None {
+            let file = File::open(&input.path).map_err(|error| Error::io("cannot open", &input.name, error))?;
+            Source::Plain(BufReader::with_capacity(BUFFER_BYTES, file))
+        } else {
+            Source::Stream(BufReader::with_capacity(BUFFER_BYTES, open_decompressed(&input.path, input.compression)?))
+        };
+        Ok(Self { input, source, position: 0 })
+    }
+
+    /// Passes over everything before `position`.
+    pub(crate) fn seek(&mut self, position: u64) -> Result<()> {
+        let Some(gap) = position.checked_sub(self.position) else {
+            return Err(Error::new("records to write are not in input order").at_file(&self.input.name));
+        };
+        match &mut self.source {
+            Source::Plain(file) => {
+                file.seek_relative(gap as i64).map_err(|error| Error::io("cannot read", &self.input.name, error))?;
+                self.position = position;
+                Ok(())
+            }
+            Source::Stream(_) => self.take(gap, |_| Ok(())),
+        }
+    }
+
+    /// Shows the next `length` bytes piece by piece.
+    pub(crate) fn take(&mut self, length: u64, mut show: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let mut left = length;
+        while left > 0 {
+            let buffered = match &mut self.source {
+                Source::Plain(reader) => reader.fill_buf(),
+                Source::Stream(reader) => reader.fill_buf(),
+            };
+            let piece = match buffered {
+                Ok([]) => return Err(self.input.changed()),
+                Ok(piece) => &piece[..piece.len().min(usize::try_from(left).unwrap_or(usize::MAX))],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(read_error(&self.input.name, self.input.compression, self.position, error)),
+            };
+            show(piece)?;
+            let count = piece.len();
+            match &mut self.source {
+                Source::Plain(reader) => reader.consume(count),
+                Source::Stream(reader) => reader.consume(count),
+            }
+            left -= count as u64;
+            self.position += count as u64;
+        }
+        Ok(())
+    }
+
+    /// How many bytes there are altogether; reads to the end.
+    pub(crate) fn length(mut self) -> Result<u64> {
+        if let Source::Plain(_) = self.source {
+            return Ok(self.input.size);
+        }
+        loop {
+            let Source::Stream(reader) = &mut self.source else {
+                return Ok(self.position);
+            };
+            match reader.fill_buf() {
+                Ok([]) => return Ok(self.position),
+                Ok(piece) => {
+                    let count = piece.len();
+                    reader.consume(count);
+                    self.position += count as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(read_error(&self.input.name, self.input.compression, self.position, error)),
+            }
+        }
+    }
+
+    /// Copies the next `length` bytes.
+    pub(crate) fn copy(&mut self, length: u64, out: &mut dyn Write) -> Result<()> {
+        self.take(length, |piece| out.write_all(piece).map_err(Error::sink))
+    }
+
+    /// Reads the next `length` bytes in place of what `record` holds.
+    pub(crate) fn read(&mut self, length: u64, record: &mut Vec<u8>) -> Result<()> {
+        record.clear();
+        self.take(length, |piece| {
+            record.extend_from_slice(piece);
+            Ok(())
+        })
+    }
+}
