@@ -1,8 +1,11 @@
 //! Bytes to records and back: the formats that lookalike reads and writes.
 
+pub mod charset;
 pub mod error;
+pub mod html;
 pub mod options;
 pub mod parsed;
+pub mod warc;
 
 pub use error::{Error, Place, Result};
 pub use options::{FieldPath, Format, OnError, ReadOptions};
