@@ -29,7 +29,6 @@ pub fn parse_piece(
     options: &ReadOptions,
     parsed: &mut Parsed,
 ) -> Result<()> {
-    let mut index_in_chunk = 0;
     for raw in raw_records(bytes) {
         let raw = raw.map_err(|damage| {
             let byte = Some(base_position + damage.offset as u64);
@@ -39,23 +38,19 @@ pub fn parse_piece(
         })?;
         let position = base_position + raw.range.start as u64;
         let Some(document) = document(&raw) else { continue };
-        match document {
-            Ok(document) => add(&raw, &document, number(input, position, path)?, options, parsed),
-            Err(message) => {
-                let error = Error::new(message);
-                let place = |record| Place { path: path.into(), record, byte: Some(position) };
-                match options.on_error {
-                    OnError::Fail => {
-                        return Err(error.at(place(None)).advise("leave such records out with --on-error skip"));
-                    }
-                    OnError::Skip => {
-                        let error = error.at(place(Some(index_in_chunk + 1)));
-                        parsed.bad.push(BadRecord { index_in_chunk, error });
-                    }
+        let number = number(input, position, path)?;
+        if let Err(message) = document.and_then(|document| add(&raw, &document, number, options, parsed)) {
+            let error = Error::new(message)
+                .at(Place { path: path.into(), record: None, byte: Some(position) })
+                .advise("leave such records out with --on-error skip");
+            match options.on_error {
+                OnError::Fail => return Err(error),
+                OnError::Skip => {
+                    let index_in_chunk = (parsed.batch.len() + parsed.bad.len()) as u64;
+                    parsed.bad.push(BadRecord { index_in_chunk, error });
                 }
             }
         }
-        index_in_chunk += 1;
     }
     parsed.bytes += bytes.len() as u64;
     Ok(())
@@ -125,7 +120,19 @@ fn looks_like_html(body: &[u8]) -> bool {
         .any(|opening| body.get(..opening.len()).is_some_and(|start| start.eq_ignore_ascii_case(opening)))
 }
 
-fn add(raw: &RawRecord<'_>, document: &Document<'_>, number: RecordNumber, options: &ReadOptions, parsed: &mut Parsed) {
+/// Adds the record, or says why it cannot and leaves the records as they were.
+fn add(
+    raw: &RawRecord<'_>,
+    document: &Document<'_>,
+    number: RecordNumber,
+    options: &ReadOptions,
+    parsed: &mut Parsed,
+) -> std::result::Result<(), String> {
+    let header = |field: &Option<FieldPath>| field.as_ref().and_then(|field| header(&raw.fields, field));
+    let within = header(&options.within);
+    if let (Some(field), None) = (&options.within, &within) {
+        return Err(format!("the WARC header {:?} is missing, which --within asks for", field.as_str()));
+    }
     let charset = document.charset.as_deref();
     let characters = parsed.batch.push_text_with(number, |out| {
         let start = out.len();
@@ -135,15 +142,16 @@ fn add(raw: &RawRecord<'_>, document: &Document<'_>, number: RecordNumber, optio
         }
         out[start..].chars().count()
     });
-    if let Some(field) = &options.keep {
-        parsed.batch.push_keep(keep_value(header(&raw.fields, field)));
+    if options.keep.is_some() {
+        parsed.batch.push_keep(keep_value(header(&options.keep)));
     }
-    if let Some(field) = &options.within {
-        parsed.batch.push_within(header(&raw.fields, field).unwrap_or_default().as_bytes());
+    if let Some(value) = within {
+        parsed.batch.push_within(value.as_bytes());
     }
-    parsed.ids.push(options.id.as_ref().and_then(|field| header(&raw.fields, field)).as_deref());
+    parsed.ids.push(header(&options.id).as_deref());
     parsed.raw_lengths.push(u32::try_from(raw.range.len()).unwrap_or(u32::MAX));
     parsed.lengths.push(u32::try_from(characters).unwrap_or(u32::MAX));
+    Ok(())
 }
 
 /// The WARC header that a field name means.
@@ -230,7 +238,7 @@ mod tests {
         ReadOptions {
             id: id.map(field),
             keep: Some(field("x-rank")),
-            within: Some(field("WARC-Target-URI")),
+            within: Some(field("WARC-Type")),
             ..ReadOptions::default()
         }
     }
@@ -289,6 +297,16 @@ mod tests {
         parse_piece(&piece, 5, 0, path, &skip, &mut parsed)?;
         assert_eq!((parsed.batch.len(), parsed.bad.len(), parsed.bad[0].index_in_chunk), (2, 1, 1));
         Ok(())
+    }
+
+    #[test]
+    fn a_record_without_what_within_asks_for_is_bad() {
+        let options = ReadOptions { within: "X-Site".parse().ok(), ..ReadOptions::default() };
+        let mut parsed = Parsed::default();
+        let piece = record("conversion", "Content-Type: text/plain\r\n", b"good");
+        let error = parse_piece(&piece, 0, 0, Path::new("a.warc"), &options, &mut parsed).expect_err("no X-Site");
+        assert!(error.message().contains("\"X-Site\" is missing"), "{error}");
+        assert!(parsed.batch.is_empty() && parsed.ids.is_empty());
     }
 
     proptest! {
