@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
@@ -31,8 +32,10 @@ impl ParquetFile {
     pub fn open(path: &Path) -> Result<Self> {
         let file = open(path)?;
         check_ends(&file, path)?;
-        let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
-            .map_err(|error| damaged(path, "the footer of this Parquet file cannot be read", &error))?;
+        let metadata = without_panic(path, || {
+            ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
+                .map_err(|error| damaged(path, "the footer of this Parquet file cannot be read", &error))
+        })?;
         let rows = metadata.metadata().row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0));
         let row_ends = rows.scan(0, |end: &mut u64, rows| {
             *end = end.saturating_add(rows);
@@ -66,6 +69,17 @@ pub(super) fn open(path: &Path) -> Result<File> {
 /// An error of the Parquet library about a file.
 pub(super) fn damaged(path: &Path, what: &str, error: &ParquetError) -> Error {
     Error::new(format!("{what} ({error})")).at_file(path).advise("copy or download the file again, or leave it out")
+}
+
+/// Does something with a file, and makes an error of a panic: the Parquet and Arrow libraries panic on some damaged
+/// files (a footer that claims integers of 73 bits, for one), and a file must not end a program.
+pub(super) fn without_panic<T>(path: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    // What the work leaves behind is whole: it adds a record in one step, after the libraries have returned.
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        Err(Error::new("this Parquet file is damaged in a way that its reader did not expect")
+            .at_file(path)
+            .advise("copy or download the file again, or leave it out"))
+    })
 }
 
 /// Tells a file of another format, and one that was cut short, from a damaged one.

@@ -8,7 +8,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::column::{self, Column};
-use super::file::{ParquetFile, damaged, open};
+use super::file::{ParquetFile, damaged, open, without_panic};
 use super::values::{Cell, ColumnValues};
 use crate::error::{Error, Place, Result};
 use crate::options::{FieldPath, OnError, ReadOptions};
@@ -51,6 +51,10 @@ impl ParquetFile {
         options: &ReadOptions,
         parsed: &mut Parsed,
     ) -> Result<()> {
+        without_panic(&self.path, || self.parse_rows(row_group, input, options, parsed))
+    }
+
+    fn parse_rows(&self, row_group: usize, input: usize, options: &ReadOptions, parsed: &mut Parsed) -> Result<()> {
         let unreadable = |error| {
             let what = format!("row group {} of this Parquet file cannot be read", row_group + 1);
             damaged(&self.path, &what, &error)
@@ -253,6 +257,7 @@ fn unfit(column: &Column, cell: Option<Cell<'_>>, wanted: &str, flag: &str) -> E
 #[cfg(test)]
 mod tests {
     use lookalike::{Content, hash_item};
+    use proptest::prelude::*;
 
     use super::super::fixture::{self, TestResult};
     use super::*;
@@ -402,5 +407,30 @@ mod tests {
             assert!(error.message().contains("cut short"), "{error}");
             Ok(())
         })
+    }
+
+    proptest! {
+        #[test]
+        fn any_damage_is_read_or_refused(
+            flips in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+            column in prop::sample::select(vec!["text", "body", "view", "tags", "items", "meta.in.ner"]),
+        ) {
+            let result = with_fixture(|path| {
+                let mut bytes = std::fs::read(path)?;
+                for (index, byte) in &flips {
+                    let length = bytes.len();
+                    bytes[index.index(length)] = *byte;
+                }
+                std::fs::write(path, &bytes)?;
+                let Ok(file) = ParquetFile::open(path) else { return Ok(()) };
+                let _ = super::super::rewrite(path, &(0..file.rows().min(10)).collect::<Vec<_>>(), &mut Vec::new(), None);
+                let mut parsed = Parsed::default();
+                for row_group in 0..file.row_groups() {
+                    let _ = file.parse_row_group(row_group, 0, &text_options(&[column]), &mut parsed);
+                }
+                Ok(())
+            });
+            prop_assert!(result.is_ok());
+        }
     }
 }

@@ -26,7 +26,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 
-use super::file::{ParquetFile, damaged, open};
+use super::file::{ParquetFile, damaged, open, without_panic};
 use crate::annotation::Annotation;
 use crate::error::{Error, Result};
 
@@ -51,10 +51,20 @@ pub fn rewrite(
     path: &Path,
     kept_rows: &[u64],
     out: &mut (dyn Write + Send),
-    mut annotations: Option<&mut dyn Iterator<Item = Annotation>>,
+    annotations: Option<&mut dyn Iterator<Item = Annotation>>,
 ) -> Result<()> {
     let file = ParquetFile::open(path)?;
     check_rows(&file, kept_rows)?;
+    without_panic(path, || copy_file(&file, kept_rows, out, annotations))
+}
+
+fn copy_file(
+    file: &ParquetFile,
+    kept_rows: &[u64],
+    out: &mut (dyn Write + Send),
+    mut annotations: Option<&mut dyn Iterator<Item = Annotation>>,
+) -> Result<()> {
+    let path = file.path.as_path();
     let failed = |error: ParquetError| damaged(path, "this Parquet file cannot be copied", &error);
     let reader = SerializedFileReader::new(open(path)?).map_err(failed)?;
     let descriptor = file.metadata.parquet_schema();
@@ -62,7 +72,7 @@ pub fn rewrite(
     if annotations.is_some() {
         schema = with_annotation_columns(&schema, path)?;
     }
-    let properties = properties(&file, annotations.is_some());
+    let properties = properties(file, annotations.is_some());
     let mut writer = SerializedFileWriter::new(out, schema, Arc::new(properties)).map_err(failed)?;
     let mut cursors: Vec<_> = (0..descriptor.num_columns()).map(ColumnCursor::new).collect();
     for rows in kept_rows.chunks(ROWS_PER_GROUP) {
