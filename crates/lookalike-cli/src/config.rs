@@ -28,7 +28,8 @@ pub(crate) fn with_configuration(
     for (name, value) in &table {
         let takes = |command: &Command| command.get_arguments().any(|argument| argument.get_long() == Some(name));
         let chosen = definition.find_subcommand(command).context("the command is defined")?;
-        let find = |command: &Command| command.get_arguments().find(|argument| argument.get_long() == Some(name)).cloned();
+        let find =
+            |command: &Command| command.get_arguments().find(|argument| argument.get_long() == Some(name)).cloned();
         if let Some(argument) = find(chosen).or_else(|| find(definition)) {
             append(&mut words, name, value, &argument).with_context(|| format!("in {shown}"))?;
         } else if !definition.get_subcommands().any(takes) {

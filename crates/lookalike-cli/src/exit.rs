@@ -38,7 +38,9 @@ pub(crate) fn report(result: anyhow::Result<Exit>) -> ExitCode {
 
 /// Whoever read the output has seen enough; that is no error.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe))
+    error
+        .chain()
+        .any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe))
 }
 
 fn say(what: &str, why: &str) {

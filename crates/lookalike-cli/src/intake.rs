@@ -51,7 +51,11 @@ pub(crate) fn read(
     taken.sort_unstable_by_key(|(order, ..)| *order);
     let (mut old, mut new, mut stretches) = (Vec::new(), Vec::new(), Vec::new());
     for (_, sketched, stretch) in taken {
-        if stretch.input() < old_inputs { old.push(sketched) } else { new.push(sketched) }
+        if stretch.input() < old_inputs {
+            old.push(sketched)
+        } else {
+            new.push(sketched)
+        }
         stretches.push(stretch);
     }
     let records = Records::new(reader.inputs().to_vec(), old_inputs, stretches);
@@ -82,7 +86,10 @@ pub(crate) fn read_one_text(path: &Path, options: &ReadOptions, tmp: &Path) -> R
     })?;
     let mut texts: Vec<String> = texts.into_iter().flatten().collect();
     if texts.len() > 1 {
-        bail!("{shown} holds {} records, and compare takes one document a file; use pairs for collections", texts.len());
+        bail!(
+            "{shown} holds {} records, and compare takes one document a file; use pairs for collections",
+            texts.len()
+        );
     }
     match texts.pop() {
         Some(text) => Ok(text),

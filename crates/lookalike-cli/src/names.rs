@@ -5,8 +5,8 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use lookalike::hash_item;
-use lookalike_io::{BadRecord, Format, Ids, Input, Parsed};
 use lookalike_io::error::Shown;
+use lookalike_io::{BadRecord, Format, Ids, Input, Parsed};
 use rayon::prelude::*;
 
 /// The records of one chunk of an input.
@@ -132,7 +132,8 @@ impl Records {
             let mut hashes: Vec<(u64, u32)> = Vec::with_capacity(records.len());
             for (stretch, (start, _)) in self.stretches.iter().zip(&self.starts) {
                 if records.contains(start) {
-                    let hash = |index| stretch.ids.get(index).map(|id| (hash_item(id.as_bytes()), (start + index) as u32));
+                    let hash =
+                        |index| stretch.ids.get(index).map(|id| (hash_item(id.as_bytes()), (start + index) as u32));
                     hashes.extend((0..stretch.len()).filter_map(hash));
                 }
             }

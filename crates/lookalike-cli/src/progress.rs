@@ -160,12 +160,15 @@ impl Watch for Progress {
 fn style(stage: Stage, total: Option<u64>) -> ProgressStyle {
     let template = match (stage, total) {
         (_, None) => "{prefix:>6} {spinner} {elapsed}  {msg}",
-        (Stage::Read | Stage::Write, _) => "{prefix:>6} {percent:>3} % {wide_bar} {binary_bytes_per_sec}, {eta} left  {msg}",
+        (Stage::Read | Stage::Write, _) => {
+            "{prefix:>6} {percent:>3} % {wide_bar} {binary_bytes_per_sec}, {eta} left  {msg}"
+        }
         _ => "{prefix:>6} {percent:>3} % {wide_bar} {rate}, {eta} left  {msg}",
     };
-    ProgressStyle::with_template(template)
-        .unwrap_or_else(|_| ProgressStyle::default_bar())
-        .with_key("rate", |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).with_key(
+        "rate",
+        |state: &ProgressState, out: &mut dyn std::fmt::Write| {
             let _ = write!(out, "{:.0}/s", state.per_sec());
-        })
+        },
+    )
 }

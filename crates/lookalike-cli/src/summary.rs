@@ -58,7 +58,8 @@ pub(crate) fn report(global: &GlobalArguments, plan: &Plan, outcome: &Outcome, r
         ));
     }
     if counts.without_keep_field > 0 {
-        progress.say(&format!("note: {} records have no field to keep them by and come last", counts.without_keep_field));
+        progress
+            .say(&format!("note: {} records have no field to keep them by and come last", counts.without_keep_field));
     }
     progress.say(&report.line());
 }

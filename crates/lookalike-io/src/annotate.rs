@@ -8,9 +8,10 @@ use crate::csv;
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::line_records::line_end;
-use crate::options::{Format, ReadOptions};
+use crate::options::Format;
 use crate::parquet;
-use crate::rewrite::{Joined, KeptSpan, LineTracker, prefix_length};
+use crate::parsed::RawSpan;
+use crate::rewrite::{LineTracker, Rewrite};
 use crate::spans::SpanReader;
 
 /// The columns that are added to a table.
@@ -18,20 +19,21 @@ const COLUMNS: [&str; 4] = ["group", "role", "size", "similarity"];
 
 /// Writes the records of an input, which come in input order, each with its annotation: in JSONL a member `lookalike`
 /// at the end of the object, in CSV, TSV and Parquet four more columns. Other formats have no place for it: an error.
+/// `first_record` is where the first record stands, good or bad: a header is before it.
 pub fn annotate(
     input: &Input,
-    options: &ReadOptions,
-    records: impl IntoIterator<Item = (KeptSpan, Annotation)>,
-    joined: Joined,
+    first_record: u64,
+    records: impl IntoIterator<Item = (RawSpan, Annotation)>,
+    how: Rewrite,
     out: &mut (dyn Write + Send),
 ) -> Result<()> {
     match input.format {
-        Format::Jsonl => annotate_spans(input, options, records, joined, out, |record, annotation, out| {
+        Format::Jsonl => annotate_spans(input, first_record, records, how, out, |record, annotation, out| {
             annotate_object(record, annotation, out)
         })?,
         Format::Csv | Format::Tsv => {
             let delimiter = csv::delimiter(input.format);
-            annotate_spans(input, options, records, joined, out, |record, annotation, out| {
+            annotate_spans(input, first_record, records, how, out, |record, annotation, out| {
                 annotate_row(record, annotation, delimiter, out);
                 Ok(())
             })?;
@@ -52,32 +54,31 @@ pub fn annotate(
 
 fn annotate_spans(
     input: &Input,
-    options: &ReadOptions,
-    records: impl IntoIterator<Item = (KeptSpan, Annotation)>,
-    joined: Joined,
+    first_record: u64,
+    records: impl IntoIterator<Item = (RawSpan, Annotation)>,
+    how: Rewrite,
     out: &mut (dyn Write + Send),
     mut append: impl FnMut(&[u8], &Annotation, &mut Vec<u8>) -> Result<()>,
 ) -> Result<()> {
     let mut reader = SpanReader::open(input)?;
-    let mut out = LineTracker::new(CompressedWriter::new(out, input.compression));
+    let mut out = LineTracker::new(CompressedWriter::new(out, how.compression));
     let (mut record, mut annotated) = (Vec::new(), Vec::new());
-    if !joined.without_prefix {
-        reader.read(prefix_length(input, options)?, &mut record)?;
-        if input.format != Format::Jsonl {
-            annotate_header(&record, csv::delimiter(input.format), &mut annotated);
-        } else {
-            annotated.append(&mut record);
-        }
-        out.write_all(&annotated).map_err(Error::sink)?;
+    reader.seek(how.from)?;
+    reader.read_until(first_record, &mut record)?;
+    if input.format == Format::Jsonl || how.from > 0 {
+        annotated.append(&mut record);
+    } else {
+        annotate_header(&record, csv::delimiter(input.format), &mut annotated);
     }
+    out.write_all(&annotated).map_err(Error::sink)?;
     for (span, annotation) in records {
         reader.seek(span.position)?;
-        reader.read(u64::from(span.length), &mut record)?;
+        reader.read(span.length, &mut record)?;
         annotated.clear();
         append(&record, &annotation, &mut annotated)?;
         out.write_all(&annotated).map_err(Error::sink)?;
     }
-    out.finish(joined)
+    out.finish(how)
 }
 
 fn annotate_object(record: &[u8], annotation: &Annotation, out: &mut Vec<u8>) -> Result<()> {

@@ -38,6 +38,15 @@ impl Compression {
         }
     }
 
+    /// The compression that a file's name tells, if it tells one.
+    pub fn by_name(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "gz" => Some(Self::Gzip),
+            "zst" | "zstd" => Some(Self::Zstd),
+            _ => None,
+        }
+    }
+
     /// What the compression is called in a message.
     pub fn name(self) -> &'static str {
         match self {

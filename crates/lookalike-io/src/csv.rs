@@ -164,7 +164,7 @@ pub(crate) fn parse(stretch: Stretch<'_>, columns: &Columns, parsed: &mut Parsed
             Ok(())
         });
         if let Err(error) = taken {
-            stretch.refuse(number, error, parsed)?;
+            stretch.refuse(start..next, error, parsed)?;
         }
         start = next;
     }

@@ -6,11 +6,13 @@ pub mod parsed;
 
 mod annotate;
 pub mod annotation;
+pub mod charset;
 mod chunk;
 pub mod compression;
 mod csv;
 mod drive;
 mod fields;
+pub mod html;
 pub mod input;
 mod json;
 mod jsonl;
@@ -18,16 +20,14 @@ mod line_records;
 mod lines;
 pub mod output;
 mod output_plan;
-mod pending;
+pub mod parquet;
 mod positioned;
 mod resolve;
 mod rewrite;
 mod source;
 mod spans;
 mod stream;
-
-// The formats that other modules will bring; see `pending`.
-use pending::{html, parquet, warc};
+pub mod warc;
 
 pub use annotate::annotate;
 pub use annotation::Annotation;
@@ -39,9 +39,9 @@ pub use input::Input;
 pub use options::{FieldPath, Format, OnError, ReadOptions};
 pub use output::AtomicFile;
 pub use output_plan::{is_folder_output, plan_outputs};
-pub use parsed::{BadRecord, Ids, Parsed};
+pub use parsed::{BadRecord, Ids, Parsed, RawSpan};
 pub use resolve::Inputs;
-pub use rewrite::{Joined, KeptSpan, rewrite};
+pub use rewrite::{Rewrite, rewrite};
 pub use source::Reader;
 
 /// The byte-order mark of UTF-8, which is no part of a text.

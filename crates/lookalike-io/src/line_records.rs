@@ -1,5 +1,6 @@
 //! What the formats of one record a line share: lines found, byte-order mark and line ends set aside, bad ones named.
 
+use std::ops::Range;
 use std::path::Path;
 
 use lookalike::RecordNumber;
@@ -7,7 +8,7 @@ use memchr::memchr;
 
 use crate::error::{Error, Place, Result};
 use crate::options::OnError;
-use crate::parsed::{BadRecord, Parsed};
+use crate::parsed::{BadRecord, Parsed, RawSpan};
 
 /// A stretch of whole records, and where it stands.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +66,7 @@ pub(crate) fn parse_lines(
             Ok(())
         });
         if let Err(error) = taken {
-            stretch.refuse(number, error, parsed)?;
+            stretch.refuse(start..next, error, parsed)?;
         }
         start = next;
     }
@@ -91,14 +92,17 @@ impl Stretch<'_> {
         })
     }
 
-    /// Deals with a record that cannot be used, as the options say.
-    pub(crate) fn refuse(&self, number: RecordNumber, error: Error, parsed: &mut Parsed) -> Result<()> {
-        let error = error.at(Place { path: self.name.into(), record: None, byte: Some(number.position()) });
+    /// Deals with a record that cannot be used, as the options say. `record` are its bytes in the stretch.
+    pub(crate) fn refuse(&self, record: Range<usize>, error: Error, parsed: &mut Parsed) -> Result<()> {
+        let position = self.position + record.start as u64;
+        let error = error.at(Place { path: self.name.into(), record: None, byte: Some(position) });
         match self.on_error {
             OnError::Fail => Err(error),
             OnError::Skip => {
                 let index_in_chunk = (parsed.batch.len() + parsed.bad.len()) as u64;
-                parsed.bad.push(BadRecord { index_in_chunk, error });
+                let trailing = if record.end == self.bytes.len() { self.trailing } else { 0 };
+                let span = RawSpan { position, length: record.len() as u64 + trailing };
+                parsed.bad.push(BadRecord { index_in_chunk, span, error });
                 Ok(())
             }
         }

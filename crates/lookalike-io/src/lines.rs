@@ -34,7 +34,7 @@ pub(crate) fn parse_file(stretch: Stretch<'_>, parsed: &mut Parsed) -> Result<()
     let start = stretch.records_start();
     match std::str::from_utf8(&stretch.bytes[start..]) {
         Ok(text) => take_file(stretch, parsed, |buffer| buffer.push_str(text)),
-        Err(error) => stretch.refuse(stretch.number(0), not_utf8((start + error.valid_up_to()) as u64), parsed),
+        Err(error) => stretch.refuse(0..stretch.bytes.len(), not_utf8((start + error.valid_up_to()) as u64), parsed),
     }
 }
 
@@ -51,7 +51,7 @@ fn take_file(stretch: Stretch<'_>, parsed: &mut Parsed, write: impl FnOnce(&mut 
     let number = stretch.number(0);
     let raw_length = match stretch.raw_length(0, stretch.bytes.len()) {
         Ok(length) => length,
-        Err(error) => return stretch.refuse(number, error, parsed),
+        Err(error) => return stretch.refuse(0..stretch.bytes.len(), error, parsed),
     };
     let length = parsed.batch.push_text_with(number, |buffer| {
         let start = buffer.len();

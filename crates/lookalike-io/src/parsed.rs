@@ -41,11 +41,22 @@ pub(crate) struct Scratch {
     pub(crate) items: Vec<u64>,
 }
 
+/// Where the raw bytes of a record stand in the decompressed input; where positions are rows, which row it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawSpan {
+    /// Where the record starts.
+    pub position: u64,
+    /// How many bytes belong to it, or 1 row.
+    pub length: u64,
+}
+
 /// A record that could not be used.
 #[derive(Debug)]
 pub struct BadRecord {
     /// How many records, good and bad, precede it in its chunk.
     pub index_in_chunk: u64,
+    /// Where its raw bytes stand.
+    pub span: RawSpan,
     /// What is wrong with it.
     pub error: Error,
 }

@@ -1,60 +1,55 @@
-//! The kept records of an input leave it unchanged: the same bytes, in the same format and compression.
+//! The kept records of an input leave it unchanged: the same bytes, in the same format.
 
 use std::fs::File;
 use std::io::{self, Write};
 
-use crate::chunk::Chunk;
-use crate::compression::CompressedWriter;
+use crate::compression::{CompressedWriter, Compression, open_decompressed, read_error};
 use crate::error::{Error, Result};
 use crate::input::Input;
-use crate::options::{Format, OnError, ReadOptions};
-use crate::parquet;
-use crate::parsed::Parsed;
-use crate::source::Reader;
+use crate::options::Format;
+use crate::parquet::{self, ParquetFile};
+use crate::parsed::RawSpan;
 use crate::spans::SpanReader;
+use crate::warc::WarcChunks;
 
-/// Where a record's raw bytes stand: its position and its `raw_length`, as it was parsed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeptSpan {
-    /// Where the record starts: a byte of the decompressed input, or a row.
-    pub position: u64,
-    /// How many bytes belong to it.
-    pub length: u32,
-}
-
-/// How an output goes with others in the same stream. The default is an output that stands alone.
+/// How an input is written again. The default is a plain file that stands alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Joined {
-    /// Leaves out what stands before the first record, such as a CSV header.
-    pub without_prefix: bool,
+pub struct Rewrite {
+    /// How the output is compressed. (Text, HTML and Parquet files stay as they are.)
+    pub compression: Compression,
+    /// Leaves out what stands before this position, such as the CSV header of a file that follows another.
+    pub from: u64,
     /// Ends the last line even if the input did not, so that another input can follow.
     pub close_last_line: bool,
 }
 
-/// Writes the kept records of an input, which come in input order.
+/// Writes an input without the records that are left out, which come in input order.
 ///
-/// What stands before the first record (a byte-order mark, a CSV header) is always written. With nothing dropped an
-/// uncompressed output has the bytes of its input. A text or HTML file is written as it lies there if its one record is
-/// kept; if not, nothing is written, and whoever calls does not want a file for it. An input that changed since it was
-/// looked at is an error.
+/// Everything else leaves unchanged, also what is no record: a byte-order mark, a CSV header, the requests in a WARC
+/// file. With nothing left out, an output with the input's compression holds the same bytes once decompressed. A text or
+/// HTML file is written as it lies there unless its one record is left out; then nothing is written, and whoever calls
+/// does not want a file for it. An input that changed since it was looked at is an error.
 pub fn rewrite(
     input: &Input,
-    options: &ReadOptions,
-    kept: impl IntoIterator<Item = KeptSpan>,
-    joined: Joined,
+    left_out: impl IntoIterator<Item = RawSpan>,
+    how: Rewrite,
     out: &mut (dyn Write + Send),
 ) -> Result<()> {
+    let mut left_out = left_out.into_iter();
     match input.format {
         Format::Text | Format::Html => {
-            if kept.into_iter().next().is_some() {
+            if left_out.next().is_none() {
                 copy_file(input, out)?;
             }
         }
         Format::Parquet => {
-            let rows: Vec<u64> = kept.into_iter().map(|span| span.position).collect();
-            parquet::rewrite(&input.path, &rows, out, None)?;
+            let mut left_out = left_out.map(|span| span.position).peekable();
+            let rows = ParquetFile::open(&input.path)?.rows();
+            let kept: Vec<u64> = (0..rows).filter(|row| left_out.next_if_eq(row).is_none()).collect();
+            parquet::rewrite(&input.path, &kept, out, None)?;
         }
-        _ => copy_spans(input, options, kept, joined, out)?,
+        Format::Warc => copy_archive(input, left_out, how, out)?,
+        _ => copy_all_but(input, left_out, how, out)?,
     }
     input.check_unchanged()
 }
@@ -65,48 +60,53 @@ fn copy_file(input: &Input, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-fn copy_spans(
+fn copy_all_but(
     input: &Input,
-    options: &ReadOptions,
-    kept: impl IntoIterator<Item = KeptSpan>,
-    joined: Joined,
+    left_out: impl Iterator<Item = RawSpan>,
+    how: Rewrite,
     out: &mut (dyn Write + Send),
 ) -> Result<()> {
     let mut reader = SpanReader::open(input)?;
-    let mut out = LineTracker::new(CompressedWriter::new(out, input.compression));
-    if !joined.without_prefix {
-        reader.copy(prefix_length(input, options)?, &mut out)?;
+    let mut out = LineTracker::new(CompressedWriter::new(out, how.compression));
+    reader.seek(how.from)?;
+    for span in left_out {
+        reader.copy_until(span.position, &mut out)?;
+        reader.seek(span.position + span.length)?;
     }
-    for span in kept {
-        reader.seek(span.position)?;
-        reader.copy(u64::from(span.length), &mut out)?;
-        if input.format == Format::Warc {
-            // By custom every record of a compressed archive can be read on its own.
-            out.inner.end_block().map_err(Error::sink)?;
-        }
-    }
-    out.finish(joined)
+    reader.copy_rest(&mut out)?;
+    out.finish(how)
 }
 
-/// How many bytes stand before the first record, good or bad; all of them if there is none.
-pub(crate) fn prefix_length(input: &Input, options: &ReadOptions) -> Result<u64> {
-    let options = ReadOptions { on_error: OnError::Skip, ..options.clone() };
-    let reader = Reader::open(vec![input.clone()], options)?;
-    let (mut chunk, mut parsed) = (Chunk::default(), Parsed::default());
-    while reader.next_chunk(&mut chunk)? {
-        reader.parse(&chunk, &mut parsed)?;
-        let good = parsed.batch.numbers().first().map(|number| number.position());
-        let bad = parsed.bad.first().and_then(|bad| bad.error.place()?.byte);
-        if let Some(first) = [good, bad].into_iter().flatten().min() {
-            return Ok(first);
+/// By custom every record of a compressed archive can be read on its own, so each is a member by itself.
+fn copy_archive(
+    input: &Input,
+    left_out: impl Iterator<Item = RawSpan>,
+    how: Rewrite,
+    out: &mut (dyn Write + Send),
+) -> Result<()> {
+    let mut left_out = left_out.map(|span| span.position).peekable();
+    let mut records = WarcChunks::new(open_decompressed(&input.path, input.compression)?);
+    let mut out = CompressedWriter::new(out, how.compression);
+    let (mut position, mut record) = (0, Vec::new());
+    loop {
+        record.clear();
+        // Asked for a single byte, it gives a single record.
+        let is_there = records.next_piece(1, &mut record);
+        if !is_there.map_err(|error| read_error(&input.name, input.compression, position, error))? {
+            break;
         }
+        if left_out.next_if_eq(&position).is_none() {
+            out.write_all(&record).and_then(|()| out.end_block()).map_err(Error::sink)?;
+        }
+        position += record.len() as u64;
     }
-    SpanReader::open(input)?.length()
+    out.finish().map_err(Error::sink)?;
+    Ok(())
 }
 
 /// Remembers whether what was written ends with a line end.
 pub(crate) struct LineTracker<W: Write> {
-    pub(crate) inner: CompressedWriter<W>,
+    inner: CompressedWriter<W>,
     last: Option<u8>,
 }
 
@@ -116,8 +116,8 @@ impl<W: Write> LineTracker<W> {
     }
 
     /// Ends the output as it was asked for.
-    pub(crate) fn finish(mut self, joined: Joined) -> Result<()> {
-        if joined.close_last_line && self.last.is_some_and(|last| last != b'\n') {
+    pub(crate) fn finish(mut self, how: Rewrite) -> Result<()> {
+        if how.close_last_line && self.last.is_some_and(|last| last != b'\n') {
             self.inner.write_all(b"\n").map_err(Error::sink)?;
         }
         self.inner.finish().map_err(Error::sink)?;

@@ -20,7 +20,7 @@ use crate::parsed::Parsed;
 use crate::positioned::read_part;
 use crate::stream::{Cut, RecordStream};
 use crate::warc::WarcChunks;
-use crate::{html, jsonl, lines, pending, warc};
+use crate::{html, jsonl, lines, warc};
 
 /// Bytes of a stretch: enough to make handing out cheap, little enough to keep in a core's cache.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -88,11 +88,8 @@ enum Rest {
 }
 
 impl Reader {
-    /// A reader of these inputs. Fails if a format cannot be read.
+    /// A reader of these inputs.
     pub fn open(inputs: Vec<Input>, options: ReadOptions) -> Result<Self> {
-        for input in &inputs {
-            pending::check(input.format).map_err(|error| error.at_file(&input.name))?;
-        }
         let fields = Fields::new(&options);
         let cursor = Mutex::new(Cursor { order: 0, input: 0, open: None });
         Ok(Self { inputs, options, fields, chunk_bytes: CHUNK_BYTES, cursor })

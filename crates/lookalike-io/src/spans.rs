@@ -77,31 +77,57 @@ impl<'a> SpanReader<'a> {
         Ok(())
     }
 
-    /// How many bytes there are altogether; reads to the end.
-    pub(crate) fn length(mut self) -> Result<u64> {
-        if let Source::Plain(_) = self.source {
-            return Ok(self.input.size);
-        }
+    /// Copies everything that is left.
+    pub(crate) fn copy_rest(&mut self, out: &mut dyn Write) -> Result<()> {
         loop {
-            let Source::Stream(reader) = &mut self.source else {
-                return Ok(self.position);
+            match self.available()? {
+                0 => return Ok(()),
+                available => self.copy(available, out)?,
+            }
+        }
+    }
+
+    /// How many bytes are at hand; none only at the end.
+    fn available(&mut self) -> Result<u64> {
+        loop {
+            let buffered = match &mut self.source {
+                Source::Plain(reader) => reader.fill_buf(),
+                Source::Stream(reader) => reader.fill_buf(),
             };
-            match reader.fill_buf() {
-                Ok([]) => return Ok(self.position),
-                Ok(piece) => {
-                    let count = piece.len();
-                    reader.consume(count);
-                    self.position += count as u64;
-                }
+            match buffered {
+                Ok(piece) => return Ok(piece.len() as u64),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(read_error(&self.input.name, self.input.compression, self.position, error)),
             }
         }
     }
 
+    /// Copies everything before `position`.
+    pub(crate) fn copy_until(&mut self, position: u64, out: &mut dyn Write) -> Result<()> {
+        self.copy(position.saturating_sub(self.position), out)
+    }
+
     /// Copies the next `length` bytes.
     pub(crate) fn copy(&mut self, length: u64, out: &mut dyn Write) -> Result<()> {
         self.take(length, |piece| out.write_all(piece).map_err(Error::sink))
+    }
+
+    /// Reads everything before `position`, or all that is left, in place of what `record` holds.
+    pub(crate) fn read_until(&mut self, position: u64, record: &mut Vec<u8>) -> Result<()> {
+        record.clear();
+        while self.position < position {
+            let before = record.len();
+            let wanted = (position - self.position).min(BUFFER_BYTES as u64);
+            let available = self.available()?.min(wanted);
+            self.take(available, |piece| {
+                record.extend_from_slice(piece);
+                Ok(())
+            })?;
+            if record.len() == before {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Reads the next `length` bytes in place of what `record` holds.

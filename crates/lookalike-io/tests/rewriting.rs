@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lookalike_io::compression::{CompressedWriter, open_decompressed};
 use lookalike_io::{
-    Annotation, Chunk, Compression, Format, Input, Joined, KeptSpan, OnError, Parsed, ReadOptions, Reader, annotate,
+    Annotation, Chunk, Compression, Format, Input, OnError, Parsed, RawSpan, ReadOptions, Reader, Rewrite, annotate,
     rewrite,
 };
 use proptest::prelude::*;
@@ -28,18 +28,31 @@ fn look_at(path: &Path, format: Format) -> Input {
 }
 
 /// The spans and texts of the good records.
-fn records(input: &Input, options: &ReadOptions) -> Vec<(KeptSpan, String)> {
+fn records(input: &Input, options: &ReadOptions) -> Vec<(RawSpan, String)> {
     let reader = Reader::open(vec![input.clone()], options.clone()).unwrap().with_chunk_bytes(40);
     let (mut chunk, mut parsed, mut records) = (Chunk::default(), Parsed::default(), Vec::new());
     while reader.next_chunk(&mut chunk).unwrap() {
         reader.parse(&chunk, &mut parsed).unwrap();
         for index in 0..parsed.batch.len() {
             let position = parsed.batch.numbers()[index].position();
-            let span = KeptSpan { position, length: parsed.raw_lengths[index] };
+            let span = RawSpan { position, length: parsed.raw_lengths[index].into() };
             records.push((span, format!("{:?}", parsed.batch.content(index))));
         }
     }
     records
+}
+
+/// The spans of all records, good and bad, in order.
+fn spans(input: &Input, options: &ReadOptions) -> Vec<RawSpan> {
+    let reader = Reader::open(vec![input.clone()], options.clone()).unwrap();
+    let (mut chunk, mut parsed) = (Chunk::default(), Parsed::default());
+    let mut spans: Vec<RawSpan> = records(input, options).into_iter().map(|(span, _)| span).collect();
+    while reader.next_chunk(&mut chunk).unwrap() {
+        reader.parse(&chunk, &mut parsed).unwrap();
+        spans.extend(parsed.bad.iter().map(|bad| bad.span));
+    }
+    spans.sort_by_key(|span| span.position);
+    spans
 }
 
 fn content(format: Format) -> BoxedStrategy<String> {
@@ -89,11 +102,13 @@ proptest! {
             write_file(&path, content.as_bytes(), compression);
             let input = look_at(&path, format);
             let all = records(&input, &options);
+            let all_spans = spans(&input, &options);
             let bad = content.contains("nonsense") || content.contains("ragged");
             for keep in [u64::MAX, keep, 0] {
                 let kept: Vec<_> = all.iter().enumerate().filter(|(index, _)| keep >> index & 1 == 1).map(|(_, record)| record.clone()).collect();
                 let mut out = Vec::new();
-                rewrite(&input, &options, kept.iter().map(|(span, _)| *span), Joined::default(), &mut out).unwrap();
+                let left_out = all_spans.iter().copied().filter(|span| !kept.iter().any(|(kept, _)| kept == span));
+                rewrite(&input, left_out, Rewrite { compression, ..Default::default() }, &mut out).unwrap();
                 std::fs::write(&out_path, &out).unwrap();
                 let written = decompress(&out_path);
                 if keep == u64::MAX && !bad {
@@ -119,7 +134,7 @@ proptest! {
         let all = records(&input, &options);
         let note = Annotation { group: "g,\n".into(), role: "keeper", size: 2, similarity: None };
         let mut out = Vec::new();
-        let done = annotate(&input, &options, all.iter().map(|(span, _)| (*span, note.clone())), Joined::default(), &mut out);
+        let done = annotate(&input, spans(&input, &options).first().map_or(u64::MAX, |span| span.position), all.iter().map(|(span, _)| (*span, note.clone())), Rewrite::default(), &mut out);
         if matches!(format, Format::Lines | Format::Sets) {
             prop_assert!(done.unwrap_err().to_string().contains("can be annotated"));
             return Ok(());
@@ -144,8 +159,7 @@ fn an_input_that_changed_is_not_written() {
     std::fs::write(&path, "{\"text\":\"a\"}\n").unwrap();
     let input = look_at(&path, Format::Jsonl);
     std::fs::write(&path, "{\"text\":\"a\"}\n{\"text\":\"b\"}\n").unwrap();
-    let span = KeptSpan { position: 0, length: 13 };
-    let error = rewrite(&input, &ReadOptions::default(), [span], Joined::default(), &mut Vec::new()).unwrap_err();
+    let error = rewrite(&input, [], Rewrite::default(), &mut Vec::new()).unwrap_err();
     assert!(error.to_string().contains("changed"), "{error}");
 }
 
@@ -154,15 +168,13 @@ fn files_leave_whole_and_lines_can_be_joined() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("in");
     std::fs::write(&path, "\u{feff}a\nb").unwrap();
-    let options = ReadOptions::default();
-    let write = |format, joined| {
+    let write = |format, how| {
         let input = look_at(&path, format);
-        let kept: Vec<KeptSpan> = records(&input, &options).into_iter().map(|(span, _)| span).collect();
         let mut out = Vec::new();
-        rewrite(&input, &options, kept, joined, &mut out).unwrap();
+        rewrite(&input, [], how, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     };
-    assert_eq!(write(Format::Text, Joined::default()), "\u{feff}a\nb");
-    assert_eq!(write(Format::Lines, Joined::default()), "\u{feff}a\nb");
-    assert_eq!(write(Format::Lines, Joined { without_prefix: true, close_last_line: true }), "a\nb\n");
+    assert_eq!(write(Format::Text, Rewrite::default()), "\u{feff}a\nb");
+    assert_eq!(write(Format::Lines, Rewrite::default()), "\u{feff}a\nb");
+    assert_eq!(write(Format::Lines, Rewrite { from: 3, close_last_line: true, ..Default::default() }), "a\nb\n");
 }

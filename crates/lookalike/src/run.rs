@@ -110,7 +110,8 @@ impl Plan {
             }
         };
         let numbers = (0..collection.len() as u32).map(|record| collection.number(record)).collect();
-        let mut outcome = Outcome { settings: settings.clone(), numbers, classes, edges, assignment, sizes: Vec::new(), summary };
+        let mut outcome =
+            Outcome { settings: settings.clone(), numbers, classes, edges, assignment, sizes: Vec::new(), summary };
         outcome.count();
         Ok(outcome)
     }

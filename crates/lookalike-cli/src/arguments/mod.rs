@@ -12,7 +12,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 pub(crate) use input::{InputArguments, ReadArguments};
 pub(crate) use matching::MatchArguments;
-pub(crate) use output::{ResultFormat, ResultArguments};
+pub(crate) use output::{ResultArguments, ResultFormat};
 
 use crate::config;
 

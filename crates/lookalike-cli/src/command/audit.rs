@@ -30,8 +30,7 @@ pub(crate) fn run(arguments: &AuditArguments, global: &GlobalArguments) -> Resul
     let plan = arguments.matching.plan()?;
     let intake = intake::read(&arguments.input, &arguments.resources, &plan, &progress)?;
     let records = intake.old.into_iter().chain(intake.new).collect();
-    let audit =
-        intake::in_pool(arguments.resources.threads(), || plan.audit(records, arguments.sample, &progress))??;
+    let audit = intake::in_pool(arguments.resources.threads(), || plan.audit(records, arguments.sample, &progress))??;
     progress.finish();
     let mut out = anstream::stdout().lock();
     if global.json {
@@ -47,10 +46,8 @@ fn in_words(audit: &Audit, threshold: f64) -> String {
     let with_interval = |interval: &Interval| {
         format!("{} (95 %: {} to {})", percent(interval.share), percent(interval.low), percent(interval.high))
     };
-    let mut words = format!(
-        "sample     {} of {} records, compared with all of them exactly\n",
-        audit.sampled, audit.records
-    );
+    let mut words =
+        format!("sample     {} of {} records, compared with all of them exactly\n", audit.sampled, audit.records);
     words += &match &audit.recall {
         Some(recall) => format!("recall     {}: {} of {} pairs\n", with_interval(recall), audit.found, audit.alike),
         None => format!("recall     unknown: nothing in the sample is alike to anything at {threshold}\n"),

@@ -4,9 +4,9 @@ use std::io::{IsTerminal, Write};
 use std::ops::Range;
 use std::path::PathBuf;
 
+use anstyle::{AnsiColor, Style};
 use anyhow::Result;
 use anyhow::bail;
-use anstyle::{AnsiColor, Style};
 use clap::Args;
 use lookalike::{Comparison, Measure, Passage};
 use serde_json::json;
@@ -69,8 +69,16 @@ fn write_words(out: &mut impl Write, comparison: &Comparison) -> Result<()> {
     let Comparison { shared, left_shingles, right_shingles, .. } = comparison;
     let all = left_shingles + right_shingles - shared;
     writeln!(out, "jaccard      {:.6}  ({shared} of {all} shingles shared)", comparison.jaccard())?;
-    writeln!(out, "containment  {:.6}  of the left in the right ({shared} of {left_shingles})", comparison.left_in_right())?;
-    writeln!(out, "             {:.6}  of the right in the left ({shared} of {right_shingles})", comparison.right_in_left())?;
+    writeln!(
+        out,
+        "containment  {:.6}  of the left in the right ({shared} of {left_shingles})",
+        comparison.left_in_right()
+    )?;
+    writeln!(
+        out,
+        "             {:.6}  of the right in the left ({shared} of {right_shingles})",
+        comparison.right_in_left()
+    )?;
     if let Some(estimate) = comparison.estimate {
         writeln!(out, "estimate     {:.6}  ± {:.6} from the sketches", estimate.similarity, estimate.standard_error)?;
     }

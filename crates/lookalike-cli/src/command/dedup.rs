@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clap::Args;
 use lookalike::{Outcome, Stage, Watch};
-use lookalike_io::{Annotation, AtomicFile, Compression, Format, Input, RawSpan, Rewrite, annotate, plan_outputs, rewrite};
+use lookalike_io::{
+    Annotation, AtomicFile, Compression, Format, Input, RawSpan, Rewrite, annotate, plan_outputs, rewrite,
+};
 
 use super::find;
 use super::pairs::{PairLimit, write_pairs_file};
@@ -163,11 +165,8 @@ fn write_records(
                 }
             }
             Destinations::Stdout => {
-                let how = Rewrite {
-                    compression: input.compression,
-                    without_prefix: at > 0,
-                    close_last_line: index < last,
-                };
+                let how =
+                    Rewrite { compression: input.compression, without_prefix: at > 0, close_last_line: index < last };
                 writer.write(how, &mut sink)?;
             }
         }
@@ -199,16 +198,16 @@ impl RecordWriter<'_> {
     }
 
     fn span(&self, record: usize) -> RawSpan {
-        RawSpan {
-            position: self.outcome.numbers()[record].position(),
-            length: self.records.raw_length(record),
-        }
+        RawSpan { position: self.outcome.numbers()[record].position(), length: self.records.raw_length(record) }
     }
 
     /// The raw bytes of the records that are dropped or bad, in input order.
     fn left_out(&self) -> impl Iterator<Item = RawSpan> + '_ {
-        let dropped =
-            self.records.of_input(self.index).filter(|record| !self.outcome.is_kept(*record)).map(|record| self.span(record));
+        let dropped = self
+            .records
+            .of_input(self.index)
+            .filter(|record| !self.outcome.is_kept(*record))
+            .map(|record| self.span(record));
         let mut bad = self.records.bad_of_input(self.index).peekable();
         let mut dropped = dropped.peekable();
         std::iter::from_fn(move || match (dropped.peek(), bad.peek()) {

@@ -55,7 +55,9 @@ fn config_schema(definition: &clap::Command) -> serde_json::Value {
     let mut properties = BTreeMap::new();
     let all = definition.get_subcommands().flat_map(clap::Command::get_arguments).chain(definition.get_arguments());
     for argument in all {
-        let Some(name) = argument.get_long().filter(|name| !matches!(*name, "help" | "version" | "config")) else { continue };
+        let Some(name) = argument.get_long().filter(|name| !matches!(*name, "help" | "version" | "config")) else {
+            continue;
+        };
         let description = argument.get_help().map(ToString::to_string).unwrap_or_default();
         let schema = if argument.get_action().takes_values() {
             json!({"description": description, "type": ["string", "number", "array"]})

@@ -62,8 +62,9 @@ fn write_lines(groups: &[Group], records: &Records, mut sink: Sink) -> Result<()
 fn write_objects(groups: &[Group], records: &Records, mut sink: Sink) -> Result<()> {
     for group in groups {
         let members = group.members.iter();
-        let members: Vec<_> =
-            members.map(|(member, similarity)| json!({"id": records.name(*member), "similarity": similarity})).collect();
+        let members: Vec<_> = members
+            .map(|(member, similarity)| json!({"id": records.name(*member), "similarity": similarity}))
+            .collect();
         let object = json!({"keeper": records.name(group.keeper), "size": group.size(), "members": members});
         writeln!(sink, "{object}")?;
     }
