@@ -13,7 +13,7 @@ use crate::parsed::Parsed;
 use crate::source::Reader;
 use crate::spans::SpanReader;
 
-/// Where a record's raw bytes stand: its position and its `raw_length`, as it was parsed.
+/// Where a record's raw bytes stand, to be kept or dropped: its position and its `raw_length`, as it was parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeptSpan {
     /// Where the record starts: a byte of the decompressed input, or a row.
@@ -88,6 +88,30 @@ fn copy_spans(
     out.finish(joined)
 }
 
+/// Writes an input without the bytes of some of its records, which come in input order: what belongs to no record stays.
+///
+/// This is what an archive wants, whose records for comparison stand between others (WARC). It is not for Parquet, whose
+/// positions are rows.
+pub fn rewrite_without(
+    input: &Input,
+    dropped: impl IntoIterator<Item = KeptSpan>,
+    out: &mut (dyn Write + Send),
+) -> Result<()> {
+    if input.format == Format::Parquet {
+        return Err(Error::new("rows of a Parquet file have no bytes of their own").at_file(&input.name));
+    }
+    let mut reader = SpanReader::open(input)?;
+    let mut out = CompressedWriter::new(out, input.compression);
+    for span in dropped {
+        let kept = reader.distance(span.position)?;
+        reader.copy(kept, &mut out)?;
+        reader.seek(span.position + u64::from(span.length))?;
+    }
+    reader.copy_rest(&mut out)?;
+    out.finish().map_err(Error::sink)?;
+    input.check_unchanged()
+}
+
 /// How many bytes stand before the first record, good or bad; all of them if there is none.
 pub(crate) fn prefix_length(input: &Input, options: &ReadOptions) -> Result<u64> {
     let options = ReadOptions { on_error: OnError::Skip, ..options.clone() };
@@ -101,7 +125,8 @@ pub(crate) fn prefix_length(input: &Input, options: &ReadOptions) -> Result<u64>
             return Ok(first);
         }
     }
-    SpanReader::open(input)?.length()
+    let mut reader = SpanReader::open(input)?;
+    reader.copy_rest(&mut io::sink())
 }
 
 /// Remembers whether what was written ends with a line end.

@@ -36,11 +36,16 @@ impl<'a> SpanReader<'a> {
         Ok(Self { input, source, position: 0 })
     }
 
+    /// How far it is to `position`.
+    pub(crate) fn distance(&self, position: u64) -> Result<u64> {
+        position
+            .checked_sub(self.position)
+            .ok_or_else(|| Error::new("records to write are not in input order").at_file(&self.input.name))
+    }
+
     /// Passes over everything before `position`.
     pub(crate) fn seek(&mut self, position: u64) -> Result<()> {
-        let Some(gap) = position.checked_sub(self.position) else {
-            return Err(Error::new("records to write are not in input order").at_file(&self.input.name));
-        };
+        let gap = self.distance(position)?;
         match &mut self.source {
             Source::Plain(file) => {
                 file.seek_relative(gap as i64).map_err(|error| Error::io("cannot read", &self.input.name, error))?;
@@ -52,7 +57,12 @@ impl<'a> SpanReader<'a> {
     }
 
     /// Shows the next `length` bytes piece by piece.
-    pub(crate) fn take(&mut self, length: u64, mut show: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    pub(crate) fn take(&mut self, length: u64, show: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        if self.take_up_to(length, show)? < length { Err(self.input.changed()) } else { Ok(()) }
+    }
+
+    /// Shows up to `length` bytes piece by piece, fewer only at the end, and returns how many.
+    fn take_up_to(&mut self, length: u64, mut show: impl FnMut(&[u8]) -> Result<()>) -> Result<u64> {
         let mut left = length;
         while left > 0 {
             let buffered = match &mut self.source {
@@ -60,7 +70,7 @@ impl<'a> SpanReader<'a> {
                 Source::Stream(reader) => reader.fill_buf(),
             };
             let piece = match buffered {
-                Ok([]) => return Err(self.input.changed()),
+                Ok([]) => break,
                 Ok(piece) => &piece[..piece.len().min(usize::try_from(left).unwrap_or(usize::MAX))],
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(read_error(&self.input.name, self.input.compression, self.position, error)),
@@ -74,29 +84,12 @@ impl<'a> SpanReader<'a> {
             left -= count as u64;
             self.position += count as u64;
         }
-        Ok(())
+        Ok(length - left)
     }
 
-    /// How many bytes there are altogether; reads to the end.
-    pub(crate) fn length(mut self) -> Result<u64> {
-        if let Source::Plain(_) = self.source {
-            return Ok(self.input.size);
-        }
-        loop {
-            let Source::Stream(reader) = &mut self.source else {
-                return Ok(self.position);
-            };
-            match reader.fill_buf() {
-                Ok([]) => return Ok(self.position),
-                Ok(piece) => {
-                    let count = piece.len();
-                    reader.consume(count);
-                    self.position += count as u64;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(read_error(&self.input.name, self.input.compression, self.position, error)),
-            }
-        }
+    /// Copies everything that is left, and returns how much that was.
+    pub(crate) fn copy_rest(&mut self, out: &mut dyn Write) -> Result<u64> {
+        self.take_up_to(u64::MAX, |piece| out.write_all(piece).map_err(Error::sink))
     }
 
     /// Copies the next `length` bytes.

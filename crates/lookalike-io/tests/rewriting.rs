@@ -6,7 +6,7 @@ use std::path::Path;
 use lookalike_io::compression::{CompressedWriter, open_decompressed};
 use lookalike_io::{
     Annotation, Chunk, Compression, Format, Input, Joined, KeptSpan, OnError, Parsed, ReadOptions, Reader, annotate,
-    rewrite,
+    rewrite, rewrite_without,
 };
 use proptest::prelude::*;
 
@@ -96,6 +96,14 @@ proptest! {
                 rewrite(&input, &options, kept.iter().map(|(span, _)| *span), Joined::default(), &mut out).unwrap();
                 std::fs::write(&out_path, &out).unwrap();
                 let written = decompress(&out_path);
+                let dropped = all.iter().enumerate().filter(|(index, _)| keep >> index & 1 == 0).map(|(_, record)| record.0);
+                let mut without = Vec::new();
+                rewrite_without(&input, dropped, &mut without).unwrap();
+                if !bad {
+                    std::fs::write(&out_path, &without).unwrap();
+                    prop_assert_eq!(&decompress(&out_path), &written);
+                    std::fs::write(&out_path, &out).unwrap();
+                }
                 if keep == u64::MAX && !bad {
                     prop_assert_eq!(&written, content.as_bytes());
                 }
@@ -129,7 +137,7 @@ proptest! {
         let options = ReadOptions { on_error: OnError::Fail, ..options };
         let again = records(&look_at(&path, format), &options);
         prop_assert_eq!(again.iter().map(|(_, text)| text).collect::<Vec<_>>(), all.iter().map(|(_, text)| text).collect::<Vec<_>>());
-        let group = "group".parse().unwrap();
+        let group = "lookalike_group".parse().unwrap();
         let options = ReadOptions { text: vec![if format == Format::Jsonl { "lookalike.group".parse().unwrap() } else { group }], ..options };
         for (_, text) in records(&look_at(&path, format), &options) {
             prop_assert_eq!(text, "Text(\"g,\\n\")");
