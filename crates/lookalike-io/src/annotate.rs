@@ -15,7 +15,7 @@ use crate::rewrite::{LineTracker, Rewrite};
 use crate::spans::SpanReader;
 
 /// The columns that are added to a table.
-const COLUMNS: [&str; 4] = ["group", "role", "size", "similarity"];
+const COLUMNS: [&str; 4] = ["lookalike_group", "lookalike_role", "lookalike_size", "lookalike_similarity"];
 
 /// Writes the records of an input, which come in input order, each with its annotation: in JSONL a member `lookalike`
 /// at the end of the object, in CSV, TSV and Parquet four more columns. Other formats have no place for it: an error.
@@ -68,7 +68,8 @@ fn annotate_spans(
     if input.format == Format::Jsonl || how.from > 0 {
         annotated.append(&mut record);
     } else {
-        annotate_header(&record, csv::delimiter(input.format), &mut annotated);
+        annotate_header(&record, csv::delimiter(input.format), &mut annotated)
+            .map_err(|error| error.at_file(&input.name))?;
     }
     out.write_all(&annotated).map_err(Error::sink)?;
     for (span, annotation) in records {
@@ -117,14 +118,23 @@ fn write_json_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-fn annotate_header(prefix: &[u8], delimiter: u8, out: &mut Vec<u8>) {
+fn annotate_header(prefix: &[u8], delimiter: u8, out: &mut Vec<u8>) -> Result<()> {
     let mark = if prefix.starts_with(crate::BOM) { crate::BOM.len() } else { 0 };
     let start = csv::skip_empty_lines(prefix, mark);
-    if start == prefix.len() {
-        return out.extend_from_slice(prefix);
-    }
     out.extend_from_slice(&prefix[..start]);
+    if start == prefix.len() {
+        return Ok(());
+    }
+    let mut twin = None;
+    csv::split_row(prefix, start, delimiter, |cell| {
+        twin = twin.or_else(|| COLUMNS.into_iter().find(|column| column.as_bytes() == &prefix[cell.clone()]));
+    });
+    if let Some(column) = twin {
+        return Err(Error::new(format!("there is a column {column} already"))
+            .advise("annotate a file that is not annotated yet"));
+    }
     append_cells(&prefix[start..], COLUMNS, delimiter, out);
+    Ok(())
 }
 
 fn annotate_row(row: &[u8], annotation: &Annotation, delimiter: u8, out: &mut Vec<u8>) {
@@ -174,8 +184,10 @@ mod tests {
     #[test]
     fn a_row_gets_cells() {
         let mut out = Vec::new();
-        annotate_header("\u{feff}\nid,\"a\n\"\r\n".as_bytes(), b',', &mut out);
-        assert_eq!(out, "\u{feff}\nid,\"a\n\",group,role,size,similarity\r\n".as_bytes());
+        annotate_header("\u{feff}\nid,\"a\n\"\r\n".as_bytes(), b',', &mut out).unwrap();
+        let columns = "lookalike_group,lookalike_role,lookalike_size,lookalike_similarity";
+        assert_eq!(out, format!("\u{feff}\nid,\"a\n\",{columns}\r\n").as_bytes());
+        assert!(annotate_header(&out.clone(), b',', &mut out).is_err(), "annotated already");
         out.clear();
         annotate_row(b"1,\"x\ny\"\r\n\r\n", &annotation(), b',', &mut out);
         assert_eq!(out, "1,\"x\ny\",\"a\"\"\n,\u{1}\",duplicate,3,0.875\r\n\r\n".as_bytes());

@@ -6,7 +6,7 @@ use lookalike::{KeepValue, RecordNumber};
 use memchr::{memchr, memchr2};
 
 use crate::error::{Error, Result};
-use crate::line_records::{Stretch, not_utf8};
+use crate::line_records::{Stretch, count_characters, not_utf8};
 use crate::options::{FieldPath, Format, ReadOptions};
 use crate::parsed::Parsed;
 
@@ -193,7 +193,7 @@ fn take_row(row: &str, number: RecordNumber, columns: &Columns, parsed: &mut Par
             }
             unquote(raw(*column), buffer);
         }
-        buffer[start..].chars().count() as u32
+        count_characters(&buffer[start..])
     });
     parsed.lengths.push(length);
     let cell = &mut parsed.scratch.text;

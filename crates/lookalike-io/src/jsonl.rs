@@ -5,7 +5,7 @@ use lookalike::{Batch, KeepValue, RecordNumber, hash_item};
 use crate::error::{Error, Result};
 use crate::fields::{Field, Fields, Found};
 use crate::json::{JsonError, Kind, Value, walk_elements};
-use crate::line_records::{BlankLines, Stretch, parse_lines};
+use crate::line_records::{BlankLines, Stretch, count_characters, parse_lines};
 use crate::parsed::{Parsed, Scratch};
 
 /// Takes the records of a stretch.
@@ -48,7 +48,7 @@ fn push_text(
                 None => return Err(field.missing("--text")),
             }
         }
-        Ok(buffer[start..].chars().count() as u32)
+        Ok(count_characters(&buffer[start..]))
     });
     if pushed.is_err() {
         batch.pop();

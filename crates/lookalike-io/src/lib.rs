@@ -1,4 +1,29 @@
 //! Bytes to records and back: the formats that lookalike reads and writes.
+//!
+//! [`Inputs::resolve`] finds the inputs, a [`Reader`] hands them out in [chunks](Chunk) and makes [records](Parsed) of
+//! those, [`read_all`] does so on several threads, [`rewrite`] and [`annotate`] write the records again, and an
+//! [`AtomicFile`] takes its name only once it is whole.
+//!
+//! ```
+//! use std::sync::atomic::AtomicBool;
+//! use lookalike_io::{Error, Inputs, ReadOptions, Reader, read_all};
+//!
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("pages.jsonl");
+//! # std::fs::write(&path, "{\"text\":\"one\"}\n{\"text\":\"two\"}\n").unwrap();
+//! let inputs = Inputs::resolve(&[path], None, &std::env::temp_dir())?;
+//! let reader = Reader::open(inputs, ReadOptions::default())?;
+//! let counts = read_all(&reader, 2, &AtomicBool::new(false), || 0, |count, _chunk, parsed| {
+//!     *count += parsed.batch.len();
+//!     Ok::<(), Error>(())
+//! })?;
+//! assert_eq!(counts.iter().sum::<usize>(), 2);
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! # Limits
+//! A record must fit in memory and be shorter than 4 GiB, an input shorter than a terabyte. Compressed files and CSV are
+//! read by one thread at a time, while the others parse.
 
 pub mod error;
 pub mod options;

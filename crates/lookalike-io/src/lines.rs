@@ -3,14 +3,14 @@
 use lookalike::hash_item;
 
 use crate::error::Result;
-use crate::line_records::{BlankLines, Stretch, not_utf8, parse_lines};
+use crate::line_records::{BlankLines, Stretch, count_characters, not_utf8, parse_lines};
 use crate::parsed::Parsed;
 
 /// Every line is a text; an empty line is an empty one.
 pub(crate) fn parse_texts(stretch: Stretch<'_>, parsed: &mut Parsed) -> Result<()> {
     parse_lines(stretch, BlankLines::Records, parsed, |line, number, parsed| {
         parsed.batch.push_text(number, line);
-        parsed.lengths.push(line.chars().count() as u32);
+        parsed.lengths.push(count_characters(line));
         parsed.ids.push(None);
         Ok(())
     })
@@ -56,7 +56,7 @@ fn take_file(stretch: Stretch<'_>, parsed: &mut Parsed, write: impl FnOnce(&mut 
     let length = parsed.batch.push_text_with(number, |buffer| {
         let start = buffer.len();
         write(buffer);
-        buffer[start..].chars().count() as u32
+        count_characters(&buffer[start..])
     });
     parsed.lengths.push(length);
     parsed.raw_lengths.push(raw_length);

@@ -91,3 +91,29 @@ fn extend_to(buffer: &mut Vec<u8>, length: usize) {
         buffer.resize(length, 0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_in_the_part_where_it_starts() {
+        let content = format!("a\n{}\n\n \nlast", "b".repeat(100_000));
+        let mut file = tempfile::tempfile().unwrap();
+        io::Write::write_all(&mut file, content.as_bytes()).unwrap();
+        let size = content.len() as u64;
+        let mut chunk = Chunk::default();
+        let mut lines = Vec::new();
+        for index in 0..size.div_ceil(64) {
+            chunk.clear();
+            read_part(&file, size, index, 64, Cut::FilledLines, &mut chunk).unwrap();
+            if !chunk.bytes().iter().all(|byte| is_blank(*byte)) {
+                lines.push((chunk.position, chunk.bytes().len() as u64, chunk.trailing));
+            }
+        }
+        // The blank lines behind the long one are counted to it although they start in a later part, where a parser
+        // passes over them.
+        assert_eq!(lines, [(0, 100_003, 3), (100_003, 7, 0)]);
+        assert!(read_part(&file, size + 1, 0, 1 << 20, Cut::Lines, &mut chunk).is_err(), "a file that shrank");
+    }
+}

@@ -23,7 +23,7 @@ use crate::warc::WarcChunks;
 use crate::{html, jsonl, lines, warc};
 
 /// Bytes of a stretch: enough to make handing out cheap, little enough to keep in a core's cache.
-const CHUNK_BYTES: usize = 1 << 20;
+const CHUNK_BYTES: usize = 512 << 10;
 
 /// Reads inputs in stretches of whole records. One reader serves many threads: each asks for the
 /// [next chunk](Reader::next_chunk) and [parses](Reader::parse) it on its own.

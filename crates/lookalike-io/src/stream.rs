@@ -133,3 +133,53 @@ impl RecordStream {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROWS: Cut = Cut::Rows { delimiter: b',' };
+
+    #[test]
+    fn a_cut_is_a_start_that_is_not_the_first() {
+        for (cut, bytes, start) in [
+            (Cut::Lines, &b"a\n\nb"[..], Some(3)),
+            (Cut::Lines, b"a\n", Some(2)),
+            (Cut::Lines, b"abc", None),
+            (Cut::FilledLines, b"a\n\n  b", Some(3)),
+            (Cut::FilledLines, b"a\nb\n \n", Some(2)),
+            (Cut::FilledLines, b"a\n\n", None),
+            (ROWS, b"a,\"\n\"\nb", Some(6)),
+            (ROWS, b"a,\"\nb\nc", None),
+            (ROWS, b"a\n\r", None),
+        ] {
+            assert_eq!(cut.last_start(bytes), start, "{cut:?} {}", bytes.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn starts_are_counted_up_to_a_limit() {
+        for (cut, bytes, counts) in [
+            (Cut::Lines, &b"a\n\nb"[..], [0, 1, 1, 2, 3]),
+            (Cut::FilledLines, b"a\n\nb", [0, 1, 1, 1, 2]),
+            (ROWS, b"\"\n\"\n", [0, 1, 1, 1, 1]),
+        ] {
+            for (limit, count) in counts.into_iter().enumerate() {
+                assert_eq!(cut.count_starts(bytes, limit), count, "{cut:?} {limit}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_record_longer_than_a_piece_comes_whole() {
+        let content = format!("{}\nb\n", "a".repeat(1000));
+        let mut stream = RecordStream::new(Box::new(std::io::Cursor::new(content.clone())), Cut::Lines);
+        let (mut piece, mut whole) = (Vec::new(), Vec::new());
+        while stream.next_piece(16, &mut piece).unwrap() {
+            assert!(piece.ends_with(b"\n"));
+            whole.append(&mut piece);
+        }
+        assert_eq!(whole, content.as_bytes());
+        assert_eq!(stream.position(), content.len() as u64);
+    }
+}

@@ -144,7 +144,7 @@ proptest! {
         let options = ReadOptions { on_error: OnError::Fail, ..options };
         let again = records(&look_at(&path, format), &options);
         prop_assert_eq!(again.iter().map(|(_, text)| text).collect::<Vec<_>>(), all.iter().map(|(_, text)| text).collect::<Vec<_>>());
-        let group = "group".parse().unwrap();
+        let group = "lookalike_group".parse().unwrap();
         let options = ReadOptions { text: vec![if format == Format::Jsonl { "lookalike.group".parse().unwrap() } else { group }], ..options };
         for (_, text) in records(&look_at(&path, format), &options) {
             prop_assert_eq!(text, "Text(\"g,\\n\")");
