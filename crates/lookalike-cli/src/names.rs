@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use lookalike::hash_item;
 use lookalike_io::error::Shown;
-use lookalike_io::{BadRecord, Format, Ids, Input, Parsed};
+use lookalike_io::{BadRecord, Format, Ids, Input, Parsed, RawSpan};
 use rayon::prelude::*;
 
 /// The records of one chunk of an input.
@@ -78,6 +78,13 @@ impl Records {
     /// The records that could not be used.
     pub(crate) fn bad(&self) -> impl Iterator<Item = &BadRecord> {
         self.stretches.iter().flat_map(|stretch| &stretch.bad)
+    }
+
+    /// Where the bad records of an input stand, in input order.
+    pub(crate) fn bad_of_input(&self, input: usize) -> impl Iterator<Item = RawSpan> + '_ {
+        let first = self.stretches.partition_point(|stretch| stretch.input < input);
+        let stretches = self.stretches[first..].iter().take_while(move |stretch| stretch.input == input);
+        stretches.flat_map(|stretch| stretch.bad.iter().map(|bad| bad.span))
     }
 
     fn find(&self, record: usize) -> (usize, usize) {

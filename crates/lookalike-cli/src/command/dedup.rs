@@ -144,7 +144,7 @@ fn write_records(
     destinations: &Destinations,
     progress: &Progress,
 ) -> Result<Vec<AtomicFile>> {
-    let mut sink = Sink::open_stdout()?;
+    let mut sink = Sink::open(None)?;
     let mut files = Vec::new();
     let last = records.inputs().len() - 1;
     for (at, (index, input)) in records.new_inputs().enumerate() {
@@ -164,9 +164,15 @@ fn write_records(
                     files.push(file);
                 }
             }
+            // An input without records adds nothing to those before it, not even its header.
+            Destinations::Stdout if at > 0 && writer.first_position() == u64::MAX => {}
             Destinations::Stdout => {
-                let how =
-                    Rewrite { compression: input.compression, without_prefix: at > 0, close_last_line: index < last };
+                let how = Rewrite {
+                    compression: input.compression,
+                    // The header of the first input serves all.
+                    from: if at > 0 { writer.first_position() } else { 0 },
+                    close_last_line: index < last,
+                };
                 writer.write(how, &mut sink)?;
             }
         }
@@ -190,15 +196,22 @@ impl RecordWriter<'_> {
         if self.arguments.output.annotate {
             let spans = self.records.of_input(self.index).map(|record| self.span(record));
             let annotations = self.records.of_input(self.index).map(|record| self.annotation(record));
-            annotate(self.input, spans.zip(annotations), how, out)?;
+            annotate(self.input, self.first_position(), spans.zip(annotations), how, out)?;
         } else {
             rewrite(self.input, self.left_out(), how, out)?;
         }
         Ok(())
     }
 
+    /// Where the first record stands, good or bad; behind everything if there is none.
+    fn first_position(&self) -> u64 {
+        let good = self.records.of_input(self.index).next().map(|record| self.span(record).position);
+        let bad = self.records.bad_of_input(self.index).next().map(|span| span.position);
+        good.into_iter().chain(bad).min().unwrap_or(u64::MAX)
+    }
+
     fn span(&self, record: usize) -> RawSpan {
-        RawSpan { position: self.outcome.numbers()[record].position(), length: self.records.raw_length(record) }
+        RawSpan { position: self.outcome.numbers()[record].position(), length: self.records.raw_length(record).into() }
     }
 
     /// The raw bytes of the records that are dropped or bad, in input order.
