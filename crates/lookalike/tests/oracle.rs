@@ -153,7 +153,7 @@ fn without_sketches_the_engine_says_what_the_oracle_says() {
 /// follow from it.
 #[test]
 fn with_sketches_the_engine_misses_no_more_than_the_plan_says() {
-    const RECALLS: [f64; 4] = [0.5, 0.8, 0.9, 0.99];
+    const RECALLS: [f64; 4] = [0.3, 0.5, 0.8, 0.95];
     let (mut missed, mut expected_missed, mut squares) = (0.0, 0.0, 0.0);
     for seed in 0..CORPORA {
         let (corpus, settings) = draw(seed);
