@@ -85,6 +85,25 @@ fn promise_7_the_bucket_rule_decides_what_is_compared_and_the_rest_is_counted() 
     }
 }
 
+/// So many different sets that all fall into the one bucket of a sketch with a single slot.
+fn in_one_bucket(count: usize) -> Vec<Vec<u64>> {
+    let minhash = MinHash::new(1, settings().seed);
+    let items: Vec<u64> = (0..=count as u64).map(|item| hash_item(&item.to_le_bytes())).collect();
+    let least = *items.iter().min_by_key(|item| minhash.sketch(&[**item])[0]).unwrap();
+    items.iter().filter(|item| **item != least).map(|item| vec![least, *item]).collect()
+}
+
+#[test]
+fn promise_7_a_bucket_of_exactly_m_classes_is_compared_whole() {
+    let plan = Settings::new(0.9).bands(Bands::Disjoint { bands: 1, rows: 1 }).verify(Verify::Off).plan().unwrap();
+    let (most, first) = (plan.bucket_rule().every_pair_up_to, plan.bucket_rule().first);
+    let whole = plan.run_sets(in_one_bucket(most)).unwrap();
+    assert_eq!((whole.summary().candidates, whole.summary().bounded_buckets), ((most * (most - 1) / 2) as u64, 0));
+    let bounded = plan.run_sets(in_one_bucket(most + 1)).unwrap();
+    let compared = first * (first - 1) / 2 + first * (most + 1 - first);
+    assert_eq!((bounded.summary().candidates, bounded.summary().bounded_buckets), (compared as u64, 1));
+}
+
 fn similarity(left: &[u64], right: &[u64]) -> f64 {
     let (left, right): (BTreeSet<_>, BTreeSet<_>) = (left.iter().collect(), right.iter().collect());
     left.intersection(&right).count() as f64 / left.union(&right).count() as f64

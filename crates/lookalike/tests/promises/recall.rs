@@ -70,6 +70,8 @@ fn promise_1_the_filter_is_counted() {
     }
 }
 
+const PAIRS: usize = 10_000;
+
 /// Pairs of sets that share so many of all their elements, the rest divided among both: one pair after another.
 fn planted(shared: usize, all: usize, pairs: usize) -> Vec<Vec<u64>> {
     assert!((all - shared).is_multiple_of(2));
@@ -82,13 +84,16 @@ fn planted(shared: usize, all: usize, pairs: usize) -> Vec<Vec<u64>> {
     (0..pairs).flat_map(pair).collect()
 }
 
+fn standard_error(probability: f64, trials: usize) -> f64 {
+    (probability * (1.0 - probability) / trials as f64).sqrt()
+}
+
 /// The share of planted pairs that is found, which must be what the plan says.
-fn check_planted(settings: Settings, shared: usize, all: usize) -> f64 {
-    const PAIRS: usize = 10_000;
+fn check_planted(settings: Settings, shared: usize, all: usize, pairs: usize) -> f64 {
     let plan = settings.plan().unwrap();
     let finds = plan.finds(shared as f64 / all as f64);
-    let found = plan.run_sets(planted(shared, all, PAIRS)).unwrap().count_pairs() as f64 / PAIRS as f64;
-    let standard_error = (finds * (1.0 - finds) / PAIRS as f64).sqrt();
+    let found = plan.run_sets(planted(shared, all, pairs)).unwrap().count_pairs() as f64 / pairs as f64;
+    let standard_error = standard_error(finds, pairs);
     assert!((found - finds).abs() <= 4.0 * standard_error, "{found} are found, not {finds}\n{plan}");
     found
 }
@@ -97,10 +102,20 @@ fn check_planted(settings: Settings, shared: usize, all: usize) -> f64 {
 fn promise_1_pairs_planted_at_the_threshold_are_found_as_often_as_the_plan_says() {
     for (shared, all) in [(20, 40), (40, 50), (90, 100)] {
         for recall in [0.6, 0.9, 0.99] {
-            let found = check_planted(Settings::new(shared as f64 / all as f64).recall(recall), shared, all);
-            assert!(found >= recall - 4.0 * (recall * (1.0 - recall) / 10_000.0f64).sqrt());
+            let found = check_planted(Settings::new(shared as f64 / all as f64).recall(recall), shared, all, PAIRS);
+            assert!(found >= recall - 4.0 * standard_error(recall, PAIRS));
         }
     }
+}
+
+/// A plan whose filter costs so much that it would be seen if the run left it out.
+#[test]
+fn promise_1_the_run_filters_as_the_plan_counts() {
+    let settings = Settings::new(0.9).recall(0.7);
+    let scheme = scheme_of(settings.clone());
+    let (filtered, pairs) = (scheme.meets(0.9) - scheme.finds(0.9), 4 * PAIRS);
+    assert!(filtered > 8.0 * standard_error(scheme.finds(0.9), pairs), "the filter takes only {filtered}");
+    check_planted(settings, 90, 100, pairs);
 }
 
 /// The estimate drops much, so it shows whether the plan counts what the run drops.
@@ -108,6 +123,6 @@ fn promise_1_pairs_planted_at_the_threshold_are_found_as_often_as_the_plan_says(
 fn promise_1_estimates_are_counted_too() {
     let bands = Bands::Disjoint { bands: 20, rows: 5 };
     for (threshold, shared, all) in [(0.5, 20, 40), (0.55, 30, 50), (0.8, 40, 50)] {
-        check_planted(Settings::new(threshold).bands(bands).verify(Verify::Estimate), shared, all);
+        check_planted(Settings::new(threshold).bands(bands).verify(Verify::Estimate), shared, all, PAIRS);
     }
 }
