@@ -75,5 +75,5 @@ pub use plan::{BucketRule, Method, Plan, Scheme};
 pub use run::dedup;
 pub use settings::{Bands, Grouping, Keep, Measure, Normalize, Settings, Shingles, Step, Verify};
 pub use shingle::{Shape, Shingler};
-pub use sketch::MinHash;
+pub use sketch::{Damage, MinHash, Mismatch, Sketch};
 pub use watch::{Stage, Unwatched, Watch};

@@ -28,7 +28,10 @@ pub(crate) fn anchored(classes: &Classes, edges: &[Edge], measure: Measure) -> A
             assignment.similarity[*record as usize] = similarity;
         } else if !is_anchored[class as usize] {
             is_anchored[class as usize] = true;
-            best[class as usize] = (*record, 1.0);
+            // An old record is a keeper even where an earlier one contains all of it; that one then stays the best.
+            if best[class as usize].1 < 1.0 {
+                best[class as usize] = (*record, 1.0);
+            }
             for (neighbour, similarity) in neighbours.of(class) {
                 if best[*neighbour as usize].0 == NONE || *similarity > best[*neighbour as usize].1 {
                     best[*neighbour as usize] = (*record, *similarity);

@@ -134,7 +134,10 @@ impl Plan {
             (Method::Sketches(scheme), Verify::Exact) => scheme.finds(similarity),
             (Method::Sketches(scheme), Verify::Off) => scheme.meets(similarity),
             (Method::Sketches(scheme), Verify::Estimate) => {
-                let least = (self.settings.threshold * f64::from(scheme.slots)).ceil() as u32;
+                // The division that the run does; a product may round to the other side of a whole number.
+                let reaches =
+                    |agreeing: &u32| f64::from(*agreeing) / f64::from(scheme.slots) >= self.settings.threshold;
+                let least = (0..scheme.slots).find(reaches).unwrap_or(scheme.slots);
                 Scheme { least_agreement: least, ..*scheme }.finds(similarity)
             }
         }

@@ -5,7 +5,10 @@
 //! own. Two sets agree in a slot with probability equal to their Jaccard similarity, and slots are independent.
 //! Repeated elements change nothing, so the elements need not be distinct. docs/sketch.md is the specification.
 
+mod document;
 mod kernel;
+
+pub use document::{Damage, Mismatch, Sketch};
 
 use crate::hash::SplitMix;
 

@@ -1,0 +1,15 @@
+//! The promises that the engine makes to those who trust it with their data, each with a test that fails when the
+//! promise is broken.
+
+#[path = "../random/mod.rs"]
+mod random;
+
+mod degenerate_records;
+mod determinism;
+mod families;
+mod formats_that_last;
+mod hot_buckets;
+mod keep_order;
+mod nothing_lost;
+mod precision;
+mod recall;
