@@ -1,0 +1,61 @@
+//! Measures definitions: speed and memory beside the floor, recall and precision beside the speed.
+//!
+//! `bench DEFINITION...`, in the root of the repository, with `lookalike`, `floor` and `generate` built beside it.
+
+mod accuracy;
+mod record;
+mod timing;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use benchmarks::definition::Definition;
+use benchmarks::resources::run_measured;
+
+/// Where made-up corpora and outputs go; git ignores it.
+const DATA: &str = "benchmarks/data";
+/// Where results are kept.
+const RECORD: &str = "benchmarks/record";
+
+fn main() -> Result<()> {
+    let definitions: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    if definitions.is_empty() {
+        bail!("write: bench DEFINITION...");
+    }
+    for definition in definitions {
+        measure(&Definition::read(&definition)?)?;
+    }
+    Ok(())
+}
+
+fn measure(definition: &Definition) -> Result<()> {
+    let corpus = make_corpus(definition)?;
+    eprintln!("{}: {}", definition.name, corpus.display());
+    let timings = timing::measure(definition, &corpus)?;
+    let accuracy = if definition.exact { Some(accuracy::measure(definition, &corpus)?) } else { None };
+    let page = record::page(definition, &corpus, &timings, accuracy.as_ref())?;
+    println!("{page}");
+    std::fs::create_dir_all(RECORD)?;
+    let path = Path::new(RECORD).join(format!("{}.md", definition.name));
+    std::fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The corpus of a definition, made if it is not there yet.
+fn make_corpus(definition: &Definition) -> Result<PathBuf> {
+    std::fs::create_dir_all(DATA)?;
+    let path = Path::new(DATA).join(definition.corpus_file());
+    if !path.exists() {
+        let mut generate = std::process::Command::new(program("generate")?);
+        generate.args([definition.kind.to_string(), definition.records.to_string(), definition.seed.to_string()]);
+        run_measured(generate.arg(&path))?;
+    }
+    Ok(path)
+}
+
+/// A program that was built with this one.
+fn program(name: &str) -> Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let path = own.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    ensure!(path.exists(), "{} is not built; `cargo xtask bench` builds it", path.display());
+    Ok(path)
+}

@@ -1,0 +1,73 @@
+//! Runs the programs in turn, several times, and keeps what each run took.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::Result;
+use benchmarks::definition::Definition;
+use benchmarks::resources::{Usage, run_measured};
+
+use crate::{DATA, program};
+
+/// All runs of one program with one number of threads.
+#[derive(Debug)]
+pub(crate) struct Timing {
+    pub(crate) name: &'static str,
+    pub(crate) threads: usize,
+    pub(crate) runs: Vec<Usage>,
+}
+
+/// The program that does nothing but read and hash.
+pub(crate) const FLOOR: &str = "floor";
+
+impl Timing {
+    /// The least of what `of` tells of each run.
+    pub(crate) fn least(&self, of: impl Fn(&Usage) -> f64) -> f64 {
+        self.runs.iter().map(of).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The greatest of what `of` tells of each run.
+    pub(crate) fn greatest(&self, of: impl Fn(&Usage) -> f64) -> f64 {
+        self.runs.iter().map(of).fold(0.0, f64::max)
+    }
+}
+
+/// Runs everything that a definition asks for. The programs take turns, so that whatever else the machine does meets
+/// all of them.
+pub(crate) fn measure(definition: &Definition, corpus: &Path) -> Result<Vec<Timing>> {
+    let commands = [FLOOR, "dedup", "pairs"];
+    let mut timings: Vec<Timing> = definition
+        .threads
+        .iter()
+        .flat_map(|threads| commands.map(|name| Timing { name, threads: *threads, runs: Vec::new() }))
+        .collect();
+    for run in 1..=definition.runs {
+        for timing in &mut timings {
+            let usage = run_measured(&mut command(timing.name, timing.threads, definition, corpus)?)?;
+            eprintln!(
+                "  run {run} of {}: {:<6} {} threads {:>7.3} s wall {:>7.3} s CPU",
+                definition.runs, timing.name, timing.threads, usage.wall, usage.cpu
+            );
+            timing.runs.push(usage);
+        }
+    }
+    Ok(timings)
+}
+
+fn command(name: &str, threads: usize, definition: &Definition, corpus: &Path) -> Result<Command> {
+    let threads = threads.to_string();
+    let mut command = if name == FLOOR {
+        let mut command = Command::new(program("floor")?);
+        command.args(["--threads", &threads]).arg(corpus);
+        command
+    } else {
+        let mut command = Command::new(program("lookalike")?);
+        command.arg(name).arg(corpus).args(["-t", &definition.threshold.to_string(), "-j", &threads, "-q"]);
+        if name == "dedup" {
+            command.arg("-o").arg(Path::new(DATA).join("kept.jsonl"));
+        }
+        command
+    };
+    command.stdout(Stdio::null()).stdin(Stdio::null());
+    Ok(command)
+}

@@ -1,0 +1,335 @@
+//! Made-up corpora that are like real ones where it matters for speed and recall: lengths, word frequencies,
+//! punctuation, escapes, and families of near-duplicates.
+//!
+//! A record is a function of seed, count and its index alone, so a corpus of any size is made without keeping it in
+//! memory, and by any number of threads.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::str::FromStr;
+
+use rayon::prelude::*;
+use serde::Deserialize;
+
+use crate::random::Random;
+use crate::vocabulary::Vocabulary;
+
+/// What the records of a corpus are like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A fifth of the records is in near-duplicate families; there is boilerplate, and very long and empty records.
+    Natural,
+    /// Unrelated texts only.
+    Plain,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Natural => "natural",
+            Self::Plain => "plain",
+        })
+    }
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "natural" => Ok(Self::Natural),
+            "plain" => Ok(Self::Plain),
+            _ => Err(format!("{name} is no kind of corpus: write natural or plain")),
+        }
+    }
+}
+
+/// Words of a common record: the median, and how far lengths spread around it.
+const MEDIAN_WORDS: f64 = 200.0;
+const SPREAD: f64 = 0.6;
+
+/// Families of two to five take turns, so so many records are four families.
+const FAMILY_SIZES: [u64; 4] = [2, 3, 4, 5];
+const FOUR_FAMILIES: u64 = 14;
+
+/// One in so many records is empty, very long, or ends in boilerplate.
+const EMPTY_ONE_IN: usize = 2_000;
+const LONG_ONE_IN: usize = 10_000;
+const BOILERPLATE_ONE_IN: usize = 20;
+
+/// How much longer a very long record is.
+const LONG_FACTOR: f64 = 100.0;
+
+/// Different pieces of boilerplate, and words of each.
+const BOILERPLATES: usize = 20;
+const BOILERPLATE_WORDS: usize = 40;
+
+/// The share of a family's copies that differ from their model in nothing.
+const IDENTICAL_COPIES: f64 = 0.1;
+
+/// What tells the random streams of different purposes apart.
+mod stream {
+    pub(super) const TEXT: u64 = 1;
+    pub(super) const FAMILY: u64 = 2;
+    pub(super) const EDITS: u64 = 3;
+    pub(super) const BOILERPLATE: u64 = 4;
+}
+
+/// A corpus that is made while it is asked for.
+#[derive(Debug)]
+pub struct Corpus {
+    kind: Kind,
+    records: u64,
+    seed: u64,
+    vocabulary: Vocabulary,
+    boilerplate: Vec<Vec<Piece>>,
+}
+
+/// A word as it stands in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Piece {
+    word: u32,
+    capital: bool,
+    /// What follows it: one of [`MARKS`].
+    mark: u8,
+}
+
+/// What can follow a word.
+const MARKS: [&str; 6] = [" ", ", ", ". ", ".\n", "; ", " - "];
+const SENTENCE_ENDS: std::ops::RangeInclusive<u8> = 2..=3;
+
+impl Corpus {
+    /// The corpus of this kind, size and seed.
+    pub fn new(kind: Kind, records: u64, seed: u64) -> Self {
+        let vocabulary = Vocabulary::new(seed);
+        let boilerplate = (0..BOILERPLATES as u64)
+            .map(|number| {
+                write_text(&vocabulary, BOILERPLATE_WORDS, &mut Random::new(&[seed, stream::BOILERPLATE, number]))
+            })
+            .collect();
+        Self { kind, records, seed, vocabulary, boilerplate }
+    }
+
+    /// Writes all records, one JSON object a line.
+    pub fn write(&self, mut out: impl Write) -> io::Result<()> {
+        const RECORDS_IN_A_PIECE: u64 = 1_000;
+        const PIECES_AT_ONCE: u64 = 64;
+        let step = RECORDS_IN_A_PIECE * PIECES_AT_ONCE;
+        for start in (0..self.records).step_by(step as usize) {
+            let starts: Vec<u64> =
+                (start..self.records.min(start + step)).step_by(RECORDS_IN_A_PIECE as usize).collect();
+            let pieces: Vec<Vec<u8>> = starts
+                .into_par_iter()
+                .map(|start| {
+                    let mut lines = Vec::new();
+                    for index in start..self.records.min(start + RECORDS_IN_A_PIECE) {
+                        let text = serde_json::Value::from(self.text(index));
+                        lines.extend(format!("{{\"id\":\"r{index}\",\"text\":{text}}}\n").into_bytes());
+                    }
+                    lines
+                })
+                .collect();
+            for piece in pieces {
+                out.write_all(&piece)?;
+            }
+        }
+        out.flush()
+    }
+
+    /// The text of the `index`-th record.
+    pub fn text(&self, index: u64) -> String {
+        self.render(&match self.kind {
+            Kind::Plain => self.common_text(index),
+            Kind::Natural => self.natural_text(index),
+        })
+    }
+
+    fn common_text(&self, index: u64) -> Vec<Piece> {
+        let mut random = Random::new(&[self.seed, stream::TEXT, index]);
+        let words = random.lognormal(MEDIAN_WORDS, SPREAD) as usize;
+        write_text(&self.vocabulary, words, &mut random)
+    }
+
+    fn natural_text(&self, index: u64) -> Vec<Piece> {
+        let place = self.place(index);
+        // Family members come first in this order, so one in five records is one.
+        let in_families = self.records / 5 / FOUR_FAMILIES * FOUR_FAMILIES;
+        if place < in_families {
+            let mut rest = place % FOUR_FAMILIES;
+            let mut family = place / FOUR_FAMILIES * FAMILY_SIZES.len() as u64;
+            for size in FAMILY_SIZES {
+                if rest < size {
+                    break;
+                }
+                rest -= size;
+                family += 1;
+            }
+            return self.family_member(family, rest);
+        }
+        let mut random = Random::new(&[self.seed, stream::TEXT, place]);
+        if random.below(EMPTY_ONE_IN) == 0 {
+            return Vec::new();
+        }
+        let mut words = random.lognormal(MEDIAN_WORDS, SPREAD);
+        if random.below(LONG_ONE_IN) == 0 {
+            words *= LONG_FACTOR;
+        }
+        let mut text = write_text(&self.vocabulary, words as usize, &mut random);
+        if random.below(BOILERPLATE_ONE_IN) == 0 {
+            text.extend(&self.boilerplate[random.below(BOILERPLATES)]);
+        }
+        text
+    }
+
+    /// Spreads the members of a family over the corpus: a permutation of the records' indices.
+    fn place(&self, index: u64) -> u64 {
+        let greatest_common_divisor = |mut left: u64, mut right: u64| {
+            while right != 0 {
+                (left, right) = (right, left % right);
+            }
+            left
+        };
+        let near_golden = (self.records as f64 * 0.618) as u64 | 1;
+        let factor = (near_golden..).find(|factor| greatest_common_divisor(*factor, self.records) == 1).unwrap_or(1);
+        (u128::from(index) * u128::from(factor) % u128::from(self.records)) as u64
+    }
+
+    /// The model of a family is its member 0; the others are edited copies of it.
+    fn family_member(&self, family: u64, member: u64) -> Vec<Piece> {
+        let mut random = Random::new(&[self.seed, stream::FAMILY, family]);
+        let words = random.lognormal(MEDIAN_WORDS, SPREAD) as usize;
+        let model = write_text(&self.vocabulary, words, &mut random);
+        if member == 0 {
+            return model;
+        }
+        let mut random = Random::new(&[self.seed, stream::EDITS, family, member]);
+        if random.happens(IDENTICAL_COPIES) {
+            return model;
+        }
+        let similarity = 0.3 + 0.7 * random.unit();
+        self.edit(&model, edit_rate(similarity), &mut random)
+    }
+
+    /// Replaces, deletes or inserts words at this rate.
+    fn edit(&self, model: &[Piece], rate: f64, random: &mut Random) -> Vec<Piece> {
+        let mut edited = Vec::with_capacity(model.len() + 8);
+        for piece in model {
+            if !random.happens(rate) {
+                edited.push(*piece);
+                continue;
+            }
+            let other = Piece { word: self.vocabulary.draw(random), ..*piece };
+            match random.below(10) {
+                0 => {}
+                1 => edited.extend([Piece { mark: 0, ..*piece }, Piece { capital: false, ..other }]),
+                _ => edited.push(other),
+            }
+        }
+        edited
+    }
+
+    fn render(&self, text: &[Piece]) -> String {
+        let mut rendered = String::with_capacity(text.len() * 7);
+        for piece in text {
+            let word = self.vocabulary.word(piece.word);
+            if piece.capital {
+                rendered.push(word.as_bytes()[0].to_ascii_uppercase().into());
+                rendered.push_str(&word[1..]);
+            } else {
+                rendered.push_str(word);
+            }
+            rendered.push_str(MARKS[piece.mark as usize]);
+        }
+        rendered.truncate(rendered.trim_end().len());
+        rendered
+    }
+}
+
+/// Sentences of about 18 words, some with a comma; every fifth or so ends a paragraph.
+fn write_text(vocabulary: &Vocabulary, words: usize, random: &mut Random) -> Vec<Piece> {
+    let mut text = Vec::with_capacity(words);
+    let mut starts_sentence = true;
+    for at in 1..=words {
+        let mark = match random.below(360) {
+            0..=15 => 2,
+            16..=19 => 3,
+            20..=41 => 1,
+            42 => 4,
+            43 => 5,
+            _ if at == words => 2,
+            _ => 0,
+        };
+        let capital = starts_sentence || random.below(40) == 0;
+        text.push(Piece { word: vocabulary.draw(random), capital, mark });
+        starts_sentence = SENTENCE_ENDS.contains(&mark);
+    }
+    text
+}
+
+/// The rate of edited words that makes the five-word shingles of a copy this alike to its model's.
+///
+/// A shingle survives if all its five words do: q = (1 − rate)⁵, and similarity = q / (2 − q).
+fn edit_rate(similarity: f64) -> f64 {
+    let surviving = 2.0 * similarity / (1.0 + similarity);
+    // The fifth root by Newton's steps, from above.
+    let mut root = 1.0f64;
+    for _ in 0..40 {
+        root -= (root * root * root * root * root - surviving) / (5.0 * root * root * root * root);
+    }
+    1.0 - root
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lookalike::Settings;
+
+    #[test]
+    fn a_corpus_is_a_function_of_seed_and_count() {
+        let bytes = |kind, seed| {
+            let mut bytes = Vec::new();
+            Corpus::new(kind, 300, seed).write(&mut bytes).unwrap();
+            bytes
+        };
+        assert_eq!(bytes(Kind::Natural, 1), bytes(Kind::Natural, 1));
+        assert_ne!(bytes(Kind::Natural, 1), bytes(Kind::Natural, 2));
+        assert_ne!(bytes(Kind::Natural, 1), bytes(Kind::Plain, 1));
+        assert!(bytes(Kind::Plain, 1).is_ascii());
+    }
+
+    #[test]
+    fn records_are_about_as_long_as_they_should_be() {
+        let corpus = Corpus::new(Kind::Plain, 3_000, 1);
+        let mut bytes = Vec::new();
+        corpus.write(&mut bytes).unwrap();
+        let mean = bytes.len() as f64 / 3_000.0;
+        assert!((1_400.0..1_600.0).contains(&mean), "{mean} bytes a record");
+    }
+
+    #[test]
+    fn the_similarities_of_families_are_spread() {
+        let records = 7_000;
+        let corpus = Corpus::new(Kind::Natural, records, 1);
+        let found = Settings::new(0.25).exact(true).plan().unwrap();
+        let found = found.run((0..records).map(|index| corpus.text(index))).unwrap();
+        let members: std::collections::HashSet<usize> =
+            found.pairs().flat_map(|pair| [pair.left, pair.right]).collect();
+        let share = members.len() as f64 / records as f64;
+        assert!((0.17..0.23).contains(&share), "{share} of the records are in families");
+        for from in [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9] {
+            let pairs = found.pairs().filter(|pair| (from..from + 0.1).contains(&pair.similarity)).count();
+            assert!(pairs > 50, "only {pairs} pairs at {from}");
+        }
+    }
+
+    #[test]
+    fn places_are_a_permutation() {
+        for records in [1, 2, 10, 997, 1000] {
+            let corpus = Corpus { records, ..Corpus::new(Kind::Plain, 1, 1) };
+            let mut places: Vec<u64> = (0..records).map(|index| corpus.place(index)).collect();
+            places.sort_unstable();
+            assert_eq!(places, (0..records).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What is measured: a file in `benchmarks/definitions`.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+use crate::corpus::Kind;
+
+/// One benchmark.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Definition {
+    /// Its name, and that of its record.
+    pub name: String,
+    /// What the corpus is like.
+    pub kind: Kind,
+    /// Records of the corpus.
+    pub records: u64,
+    /// Where the corpus's randomness starts.
+    pub seed: u64,
+    /// How alike two records must be.
+    pub threshold: f64,
+    /// The numbers of threads to measure with.
+    pub threads: Vec<usize>,
+    /// How often each program is run; the best counts.
+    pub runs: usize,
+    /// Whether the exact answer is computed too, to measure recall and precision.
+    pub exact: bool,
+}
+
+impl Definition {
+    /// Reads a definition.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        toml::from_str(&text).with_context(|| format!("{} is no definition", path.display()))
+    }
+
+    /// The name of the corpus's file: definitions that share a corpus share the file.
+    pub fn corpus_file(&self) -> String {
+        format!("{}-{}-seed{}.jsonl", self.kind, self.records, self.seed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_definition_can_be_read_and_is_named_like_its_file() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("definitions");
+        let mut count = 0;
+        for entry in folder.read_dir().unwrap() {
+            let path = entry.unwrap().path();
+            let definition = Definition::read(&path).unwrap();
+            assert_eq!(path.file_stem().unwrap().to_str(), Some(definition.name.as_str()));
+            count += 1;
+        }
+        assert!(count >= 2);
+    }
+}
