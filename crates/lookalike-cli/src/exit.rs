@@ -38,9 +38,11 @@ pub(crate) fn report(result: anyhow::Result<Exit>) -> ExitCode {
 
 /// Whoever read the output has seen enough; that is no error.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
-    error
-        .chain()
-        .any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe))
+    let kind_of = |cause: &(dyn std::error::Error + 'static)| {
+        let plain = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        plain.or_else(|| cause.downcast_ref::<lookalike_io::Error>().and_then(lookalike_io::Error::io_kind))
+    };
+    error.chain().any(|cause| kind_of(cause) == Some(ErrorKind::BrokenPipe))
 }
 
 fn say(what: &str, why: &str) {

@@ -41,8 +41,8 @@ pub(crate) fn run(arguments: &PlanArguments, global: &GlobalArguments) -> Result
     writeln!(out, "{plan}")?;
     writeln!(out, "memory     {:.0} bytes for a record of 200 words", plan.bytes_per_record(EXAMPLE_SHINGLES))?;
     writeln!(out)?;
-    writeln!(out, "similarity  {}", tenths().map(|similarity| format!("{similarity:>6.1}")).collect::<String>())?;
-    let found = tenths().map(|similarity| format!("{:>6}", percent(plan.finds(similarity))));
+    writeln!(out, "similarity  {}", tenths().map(|similarity| format!("{similarity:>7.1}")).collect::<String>())?;
+    let found = tenths().map(|similarity| format!("{:>7}", percent(plan.finds(similarity))));
     writeln!(out, "found, %    {}", found.collect::<String>())?;
     writeln!(out)?;
     write!(out, "{}", plot::terminal(&plan))?;
