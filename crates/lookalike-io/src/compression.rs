@@ -162,6 +162,9 @@ impl<W: Write> CompressedWriter<W> {
 
 impl<W: Write> Write for CompressedWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.compression == Compression::None {
+            return self.out.write(bytes);
+        }
         let count = bytes.len().min(self.block_bytes - self.block.len());
         self.block.extend_from_slice(&bytes[..count]);
         if self.block.len() == self.block_bytes {

@@ -10,7 +10,7 @@ use tempfile::TempPath;
 use crate::error::{Error, Result, Shown};
 
 /// Bytes gathered before they are written.
-const BUFFER_BYTES: usize = 1 << 20;
+const BUFFER_BYTES: usize = 1 << 17;
 /// The longest file name that a temporary name still repeats.
 const MAX_REPEATED_NAME: usize = 200;
 

@@ -7,8 +7,8 @@ use crate::compression::{Compression, open_decompressed, read_error};
 use crate::error::{Error, Result};
 use crate::input::Input;
 
-/// Bytes read at once.
-const BUFFER_BYTES: usize = 1 << 20;
+/// Bytes read at once: few enough to be still in the cache when they are written.
+const BUFFER_BYTES: usize = 1 << 17;
 
 /// The bytes of an input, from front to back.
 pub(crate) struct SpanReader<'a> {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::band::Buckets;
 use crate::collection::Collection;
 use crate::group::keep_order;
 use crate::hash::fingerprint;
@@ -113,55 +114,63 @@ struct FirstAlike(Vec<u32>);
 
 impl FirstAlike {
     fn of(collection: &Collection, order: &[u32]) -> Self {
-        let mut first_alike = vec![NONE; collection.len()];
-        let mut by_fingerprint: HashMap<u128, u32> = HashMap::with_capacity(order.len());
-        for record in order.iter().filter(|record| collection.shape(**record) != Shape::Empty) {
-            let first = *by_fingerprint.entry(collection.fingerprint(*record)).or_insert(*record);
-            first_alike[*record as usize] = first;
+        let mut first_alike: Vec<u32> = (0..collection.len() as u32).collect();
+        for record in order.iter().filter(|record| collection.shape(**record) == Shape::Empty) {
+            first_alike[*record as usize] = NONE;
         }
-        Self::join_reordered(collection, order, &mut first_alike);
+        Self::join_equal_sequences(collection, order, &mut first_alike);
+        Self::join_equal_sets(collection, order, &mut first_alike);
         Self(first_alike)
+    }
+
+    /// Joins records whose shingles are the same, in the same order: nearly all that are identical.
+    fn join_equal_sequences(collection: &Collection, order: &[u32], first_alike: &mut [u32]) {
+        let entries = (0u32..).zip(order).filter(|(_, record)| first_alike[**record as usize] != NONE);
+        let entries = entries.map(|(rank, record)| (collection.fingerprint(*record) as u64, rank));
+        let buckets = Buckets::of(entries);
+        for (_, ranks) in buckets.iter() {
+            let records = ranks.iter().map(|rank| order[*rank as usize]);
+            join_equal(records, |record| collection.fingerprint(record), first_alike);
+        }
     }
 
     /// Joins records whose sets are the same although their shingles came in another order or number. Only records
     /// that share every key can be such, so only they are looked at.
-    fn join_reordered(collection: &Collection, order: &[u32], first_alike: &mut [u32]) {
-        let firsts: Vec<u32> =
-            order.iter().copied().filter(|record| first_alike[*record as usize] == *record).collect();
-        let mut by_keys: HashMap<u128, Vec<u32>> = HashMap::with_capacity(firsts.len());
-        for record in &firsts {
-            let mark = match collection.keys(*record) {
-                // Without sketches, the least and the greatest element serve as well.
-                [] => {
-                    let shingles = collection.shingles(*record);
-                    let least = shingles.iter().min().copied().unwrap_or(0);
-                    let greatest = shingles.iter().max().copied().unwrap_or(0);
-                    fingerprint(&[least, greatest], collection.within(*record))
-                }
-                keys => fingerprint(keys, 0),
-            };
-            by_keys.entry(mark).or_default().push(*record);
-        }
-        let mut joined: HashMap<u32, u32> = HashMap::new();
+    fn join_equal_sets(collection: &Collection, order: &[u32], first_alike: &mut [u32]) {
+        let mark = |record: u32| match collection.keys(record) {
+            // Without sketches, the least and the greatest element serve as well.
+            [] => {
+                let shingles = collection.shingles(record);
+                let least = shingles.iter().min().copied().unwrap_or(0);
+                let greatest = shingles.iter().max().copied().unwrap_or(0);
+                fingerprint(&[least, greatest], collection.within(record)) as u64
+            }
+            keys => fingerprint(keys, 0) as u64,
+        };
+        let entries = (0u32..).zip(order).filter(|(_, record)| first_alike[**record as usize] == **record);
+        let buckets = Buckets::of(entries.map(|(rank, record)| (mark(*record), rank)));
+        let mut firsts: Vec<u32> = (0..first_alike.len() as u32).collect();
         let mut set = Vec::new();
-        for alike in by_keys.values().filter(|records| records.len() > 1) {
-            let mut by_set: HashMap<u128, u32> = HashMap::new();
-            for record in alike {
+        for (_, ranks) in buckets.iter() {
+            let records = ranks.iter().map(|rank| order[*rank as usize]);
+            let set_fingerprint = |record| {
                 set.clear();
-                set.extend_from_slice(collection.shingles(*record));
+                set.extend_from_slice(collection.shingles(record));
                 let distinct = sort_distinct(&mut set);
-                let first = *by_set.entry(fingerprint(&set[..distinct], collection.within(*record))).or_insert(*record);
-                if first != *record {
-                    joined.insert(*record, first);
-                }
-            }
+                fingerprint(&set[..distinct], collection.within(record))
+            };
+            join_equal(records, set_fingerprint, &mut firsts);
         }
-        if !joined.is_empty() {
-            for first in first_alike.iter_mut() {
-                if let Some(earlier) = joined.get(first) {
-                    *first = *earlier;
-                }
-            }
+        for first in first_alike.iter_mut().filter(|first| **first != NONE) {
+            *first = firsts[*first as usize];
         }
+    }
+}
+
+/// Points every record at the first one of these, in keep order, with the same fingerprint.
+fn join_equal(records: impl Iterator<Item = u32>, mut fingerprint: impl FnMut(u32) -> u128, first_alike: &mut [u32]) {
+    let mut firsts: HashMap<u128, u32> = HashMap::new();
+    for record in records {
+        first_alike[record as usize] = *firsts.entry(fingerprint(record)).or_insert(record);
     }
 }

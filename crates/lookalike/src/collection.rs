@@ -65,6 +65,8 @@ impl Sketcher {
             sketched.sketches.reserve(records * minhash.slots() + 16);
             sketched.keys.reserve(records * keys.count());
         }
+        // A word has about six letters; more room than is needed costs nothing as long as it is not touched.
+        sketched.shingles.reserve(batch.content_size() / 4 + records);
         for record in 0..records {
             let start = sketched.shingles.len();
             let content = batch.content(record);

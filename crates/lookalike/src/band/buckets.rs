@@ -1,21 +1,22 @@
-//! The buckets of one band: classes that share its key.
+//! Things that share a key: how buckets are found, and classes of identical records too.
 
-/// A class and its key in the band at hand.
-pub(super) type Entry = (u64, u32);
+/// A key, and what has it.
+pub(crate) type Entry = (u64, u32);
 
-/// The buckets of one band that have at least two members.
+/// The buckets that have at least two members.
 #[derive(Debug, Default)]
-pub(super) struct Buckets {
+pub(crate) struct Buckets {
     members: Vec<u32>,
     ends: Vec<usize>,
     keys: Vec<u64>,
 }
 
 impl Buckets {
-    /// The buckets of these entries. Entries come in ascending order of class, and so do the members of each bucket.
-    pub(super) fn of(entries: &[Entry]) -> Self {
+    /// The buckets of these entries, whose keys are hashes. Entries come in ascending order of what has the key, and so
+    /// do the members of each bucket.
+    pub(crate) fn of(entries: impl Iterator<Item = Entry> + Clone) -> Self {
         let mut buckets = Self::default();
-        for_each_sorted_partition(entries, |partition| {
+        for_each_sorted_partition(&repeated(entries), |partition| {
             for bucket in partition.chunk_by(|left, right| left.0 == right.0).filter(|bucket| bucket.len() > 1) {
                 buckets.members.extend(bucket.iter().map(|(_, class)| *class));
                 buckets.ends.push(buckets.members.len());
@@ -26,10 +27,34 @@ impl Buckets {
     }
 
     /// Every bucket: its key and its members in ascending order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &[u32])> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &[u32])> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).zip(&self.keys).map(|((start, end), key)| (*key, &self.members[start..*end]))
     }
+}
+
+/// The entries whose key may occur more than once, in their order. Most keys occur once, and setting two bits is much
+/// cheaper than sorting.
+fn repeated(entries: impl Iterator<Item = Entry> + Clone) -> Vec<Entry> {
+    let count = entries.size_hint().1.unwrap_or(0);
+    // Eight places for each entry: one entry in eight is taken along by chance.
+    let bits = (count * 8).next_power_of_two().trailing_zeros().clamp(9, 36);
+    let mut seen = vec![0u64; 1 << (bits - 6)];
+    let mut again = vec![0u64; 1 << (bits - 6)];
+    let place = |key: u64| {
+        let at = (key >> (64 - bits)) as usize;
+        (at / 64, 1u64 << (at % 64))
+    };
+    for (key, _) in entries.clone() {
+        let (word, bit) = place(key);
+        again[word] |= seen[word] & bit;
+        seen[word] |= bit;
+    }
+    let is_repeated = |entry: &Entry| {
+        let (word, bit) = place(entry.0);
+        again[word] & bit != 0
+    };
+    entries.filter(is_repeated).collect()
 }
 
 /// Hands out the entries in ascending order of (key, class), a piece at a time; equal keys are in one piece.
@@ -78,7 +103,7 @@ mod tests {
                 expected.entry(*key).or_default().push(*class);
             }
             expected.retain(|_, members| members.len() > 1);
-            let buckets = Buckets::of(&entries);
+            let buckets = Buckets::of(entries.iter().copied());
             assert!(buckets.iter().eq(expected.iter().map(|(key, members)| (*key, members.as_slice()))));
         }
     }

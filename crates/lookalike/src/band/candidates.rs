@@ -30,14 +30,17 @@ pub(crate) fn find_candidates(
     rule: BucketRule,
     watch: &dyn Watch,
 ) -> Result<Candidates> {
-    let representatives: Vec<u32> = (0..classes.len() as u32).map(|class| classes.representative(class)).collect();
+    // The keys of all classes, one class after another.
+    let mut keys: Vec<u64> = Vec::with_capacity(classes.len() * bands);
+    for class in 0..classes.len() as u32 {
+        keys.extend_from_slice(collection.keys(classes.representative(class)));
+    }
+    let keys_of = |class: u32| &keys[class as usize * bands..(class as usize + 1) * bands];
     let buckets: Vec<Buckets> = (0..bands)
         .into_par_iter()
         .map(|band| {
             check_cancelled(watch)?;
-            let entries: Vec<_> =
-                (0u32..).zip(&representatives).map(|(class, record)| (collection.keys(*record)[band], class)).collect();
-            let buckets = Buckets::of(&entries);
+            let buckets = Buckets::of(keys.iter().skip(band).step_by(bands).copied().zip(0u32..));
             watch.advance(1);
             Ok(buckets)
         })
@@ -51,8 +54,7 @@ pub(crate) fn find_candidates(
     // A pair that meets in several bands is compared in the first of them; where that bucket was bounded, the pair may
     // have been left out, so it counts for nothing here, and what is then found twice is removed below.
     let met_before = |band: usize, left: u32, right: u32| {
-        let left = &collection.keys(representatives[left as usize])[..band];
-        let right = &collection.keys(representatives[right as usize])[..band];
+        let (left, right) = (&keys_of(left)[..band], &keys_of(right)[..band]);
         left.iter().zip(right).zip(&bounded).any(|((left, right), bounded)| left == right && !bounded.contains(left))
     };
     let by_band: Vec<Vec<(u32, u32)>> = buckets

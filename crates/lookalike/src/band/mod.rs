@@ -7,5 +7,6 @@ mod buckets;
 mod candidates;
 mod keys;
 
+pub(crate) use buckets::Buckets;
 pub(crate) use candidates::{Candidates, find_candidates};
 pub(crate) use keys::BandKeys;
