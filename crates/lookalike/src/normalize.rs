@@ -1,7 +1,7 @@
 //! normalize: text → canonical text.
 //!
-//! The steps are done in the order of [`Step::NAMES`]. The canonical text goes into a reused buffer; [`with_spans`]
-//! also tells where in the original each piece of it came from.
+//! The canonical text goes into a reused buffer. For passages, it can also be had in pieces that tell where in the
+//! original each came from.
 
 use std::ops::Range;
 

@@ -34,7 +34,7 @@ pub struct BucketRule {
 }
 
 /// The bucket rule of every plan.
-const BUCKET_RULE: BucketRule = BucketRule { every_pair_up_to: 1_000, first: 50 };
+const BUCKET_RULE: BucketRule = BucketRule { every_pair_up_to: 2_000, first: 50 };
 
 /// The most hashes that can be asked for.
 const MOST_HASHES: u32 = 65_536;
