@@ -63,11 +63,6 @@ pub(crate) fn read(
     Ok(Intake { old, new, records })
 }
 
-/// Runs `work` in a pool of so many threads.
-pub(crate) fn in_pool<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T> {
-    Ok(rayon::ThreadPoolBuilder::new().num_threads(threads).build()?.install(work))
-}
-
 /// The text of the one record that a file holds.
 pub(crate) fn read_one_text(path: &Path, options: &ReadOptions, tmp: &Path) -> Result<String> {
     use lookalike::Content;

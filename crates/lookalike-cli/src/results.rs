@@ -5,8 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::Result;
-use lookalike_io::output::AtomicFile;
 use lookalike_io::parquet::{ColumnKind, ResultTable, Value};
+use lookalike_io::{AtomicFile, FinishedFile};
 use serde_json::json;
 
 use crate::arguments::ResultFormat;
@@ -53,11 +53,22 @@ impl Sink {
         }
     }
 
+    /// Writes everything out. A file has yet to appear; standard output is done.
+    pub(crate) fn finish(self) -> Result<Option<FinishedFile>> {
+        match self {
+            Self::File(file) => Ok(Some(file.finish()?)),
+            Self::Stdout(mut stdout) => {
+                stdout.flush()?;
+                Ok(None)
+            }
+        }
+    }
+
     /// Makes everything that was written visible.
     pub(crate) fn commit(self) -> Result<()> {
-        match self {
-            Self::File(file) => Ok(file.commit()?),
-            Self::Stdout(mut stdout) => Ok(stdout.flush()?),
+        match self.finish()? {
+            Some(file) => Ok(file.appear()?),
+            None => Ok(()),
         }
     }
 }
@@ -83,7 +94,7 @@ pub(crate) enum Table {
     Text(Sink),
     Jsonl(Sink, &'static [Column]),
     Csv(Sink),
-    Parquet(ResultTable<Sink>),
+    Parquet(Box<ResultTable<Sink>>),
 }
 
 impl Table {
@@ -104,7 +115,7 @@ impl Table {
                         Column::Similarity(name) => (*name, ColumnKind::Number),
                     })
                     .collect();
-                Self::Parquet(ResultTable::new(sink, &kinds)?)
+                Self::Parquet(Box::new(ResultTable::new(sink, &kinds)?))
             }
         })
     }
@@ -160,11 +171,11 @@ impl Table {
         Ok(())
     }
 
-    /// Makes the table visible.
-    pub(crate) fn finish(self) -> Result<()> {
+    /// Ends the table; what it was written to has yet to be committed.
+    pub(crate) fn finish(self) -> Result<Sink> {
         match self {
-            Self::Text(sink) | Self::Jsonl(sink, _) | Self::Csv(sink) => sink.commit(),
-            Self::Parquet(table) => table.finish()?.commit(),
+            Self::Text(sink) | Self::Jsonl(sink, _) | Self::Csv(sink) => Ok(sink),
+            Self::Parquet(table) => Ok(table.finish()?),
         }
     }
 }

@@ -45,6 +45,7 @@ mod line_records;
 mod lines;
 pub mod output;
 mod output_plan;
+mod parallel_copy;
 pub mod parquet;
 mod positioned;
 mod resolve;
@@ -62,11 +63,11 @@ pub use drive::read_all;
 pub use error::{Error, Place, Result};
 pub use input::Input;
 pub use options::{FieldPath, Format, OnError, ReadOptions};
-pub use output::AtomicFile;
+pub use output::{AtomicFile, FinishedFile};
 pub use output_plan::{is_folder_output, plan_outputs};
 pub use parsed::{BadRecord, Ids, Parsed, RawSpan};
 pub use resolve::Inputs;
-pub use rewrite::{Rewrite, rewrite};
+pub use rewrite::{Rewrite, rewrite, rewrite_to_file};
 pub use source::Reader;
 
 /// The byte-order mark of UTF-8, which is no part of a text.

@@ -69,14 +69,41 @@ impl AtomicFile {
         &self.path
     }
 
-    /// Makes the file durable and gives it its name.
-    pub fn commit(mut self) -> Result<()> {
-        self.out.flush().map_err(|error| write_error(&self.path, error))?;
-        let Some(hidden) = self.hidden.take() else {
-            return Ok(());
-        };
+    /// The file itself, if nothing was written to it yet and it can be written anywhere.
+    pub(crate) fn new_file(&mut self) -> Option<&File> {
+        let is_new = self.hidden.is_some() && self.out.buffer().is_empty();
+        is_new.then(|| self.out.get_ref())
+    }
+
+    /// Makes the content durable and closes the file, which still has no name.
+    pub fn finish(mut self) -> Result<FinishedFile> {
         let failed = |error| write_error(&self.path, error);
-        self.out.get_ref().sync_all().map_err(failed)?;
+        self.out.flush().map_err(failed)?;
+        if self.hidden.is_some() {
+            self.out.get_ref().sync_all().map_err(failed)?;
+        }
+        Ok(FinishedFile { hidden: self.hidden, path: self.path })
+    }
+
+    /// Makes the file durable and gives it its name.
+    pub fn commit(self) -> Result<()> {
+        self.finish()?.appear()
+    }
+}
+
+/// A file that is whole and durable, and has yet to appear. Where several belong together, all are finished first.
+/// Dropped, it goes away.
+#[derive(Debug)]
+pub struct FinishedFile {
+    hidden: Option<TempPath>,
+    path: PathBuf,
+}
+
+impl FinishedFile {
+    /// Gives the file its name.
+    pub fn appear(self) -> Result<()> {
+        let Some(hidden) = self.hidden else { return Ok(()) };
+        let failed = |error| write_error(&self.path, error);
         hidden.persist(&self.path).map_err(|error| failed(error.error))?;
         // The new name is durable only with its folder.
         File::open(folder_of(&self.path)).and_then(|folder| folder.sync_all()).map_err(failed)

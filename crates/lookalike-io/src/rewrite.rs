@@ -7,6 +7,8 @@ use crate::compression::{CompressedWriter, Compression, open_decompressed, read_
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::options::Format;
+use crate::output::AtomicFile;
+use crate::parallel_copy::copy_all_but as copy_all_but_in_parallel;
 use crate::parquet::{self, ParquetFile};
 use crate::parsed::RawSpan;
 use crate::spans::SpanReader;
@@ -51,6 +53,27 @@ pub fn rewrite(
         Format::Warc => copy_archive(input, left_out, how, out)?,
         _ => copy_all_but(input, left_out, how, out)?,
     }
+    input.check_unchanged()
+}
+
+/// [`rewrite`] into a new file. Plain files of lines are copied on all threads of the rayon pool that this runs in.
+pub fn rewrite_to_file(
+    input: &Input,
+    left_out: impl IntoIterator<Item = RawSpan>,
+    how: Rewrite,
+    out: &mut AtomicFile,
+) -> Result<()> {
+    let is_plain = input.compression == Compression::None && how == Rewrite::default();
+    let is_lines = !matches!(input.format, Format::Text | Format::Html | Format::Parquet | Format::Warc);
+    let Some(target) = out.new_file().filter(|_| is_plain && is_lines) else {
+        return rewrite(input, left_out, how, out);
+    };
+    input.check_unchanged()?;
+    let source = File::open(&input.path).map_err(|error| Error::io("cannot open", &input.name, error))?;
+    copy_all_but_in_parallel(&source, input.size, left_out.into_iter(), target).map_err(|error| {
+        let has_ended = error.kind() == io::ErrorKind::UnexpectedEof;
+        if has_ended { input.changed() } else { Error::sink(error) }
+    })?;
     input.check_unchanged()
 }
 

@@ -83,7 +83,11 @@ impl Plan {
     /// The stages after sketching. Batches come in input order; the records of `old` are compared with and never
     /// dropped.
     pub fn finish(&self, old: Vec<Sketched>, new: Vec<Sketched>, watch: &dyn Watch) -> Result<Outcome> {
-        self.run_on(&Collection::new(self, old, new)?, watch)
+        let collection = Collection::new(self, old, new)?;
+        let outcome = self.run_on(&collection, watch);
+        // Giving back hundreds of megabytes takes a while; nobody has to wait for it.
+        rayon::spawn(move || drop(collection));
+        outcome
     }
 
     /// The stages after sketching, on records that somebody else needs afterwards.

@@ -123,6 +123,11 @@ impl ResourceArguments {
         self.threads.map_or_else(available, usize::from)
     }
 
+    /// Gives the engine as many threads as were asked for. Called once, before any work.
+    pub(crate) fn limit_threads(&self) -> anyhow::Result<()> {
+        Ok(rayon::ThreadPoolBuilder::new().num_threads(self.threads()).build_global()?)
+    }
+
     pub(crate) fn tmp(&self) -> PathBuf {
         self.tmp.clone().unwrap_or_else(std::env::temp_dir)
     }

@@ -6,7 +6,8 @@ use anyhow::{Result, bail};
 use clap::Args;
 use lookalike::{Outcome, Stage, Watch};
 use lookalike_io::{
-    Annotation, AtomicFile, Compression, Format, Input, RawSpan, Rewrite, annotate, plan_outputs, rewrite,
+    Annotation, AtomicFile, Compression, FinishedFile, Format, Input, RawSpan, Rewrite, annotate, plan_outputs,
+    rewrite, rewrite_to_file,
 };
 
 use super::find;
@@ -78,22 +79,21 @@ pub(crate) fn run(arguments: &DedupArguments, global: &GlobalArguments) -> Resul
         arguments.limit.check(outcome)?;
     }
     progress.begin(Stage::Write, Some(records.new_inputs().map(|(_, input)| input.size).sum()));
-    let files = if output.writes_records() {
+    let mut files = Vec::new();
+    if output.writes_records() {
         let new: Vec<Input> = records.new_inputs().map(|(_, input)| input.clone()).collect();
         let destinations = Destinations::choose(output.output.as_deref(), &arguments.input.inputs, &new)?;
-        write_records(arguments, outcome, records, &destinations, &progress)?
-    } else {
-        Vec::new()
-    };
+        files = write_records(arguments, outcome, records, &destinations, &progress)?;
+    }
     if let Some(path) = &output.dropped {
-        write_dropped(outcome, records, path)?;
+        files.extend(write_dropped(outcome, records, path)?.finish()?);
     }
     if let Some(path) = &output.pairs {
-        write_pairs_file(outcome, records, path)?;
+        files.extend(write_pairs_file(outcome, records, path)?.finish()?);
     }
-    // All outputs are complete; only now do they appear.
+    // All outputs are whole and durable; only now do they appear.
     for file in files {
-        file.commit()?;
+        file.appear()?;
     }
     summary::report(global, &found.plan, outcome, records, &progress);
     let has_duplicates = outcome.summary().dropped > 0;
@@ -129,21 +129,22 @@ impl Destinations {
         let [first, rest @ ..] = inputs else { return Ok(Self::Stdout) };
         let same = |input: &Input| input.format == first.format && input.compression == first.compression;
         let joins = !matches!(first.format, Format::Text | Format::Html | Format::Parquet);
-        if !rest.is_empty() && !(joins && rest.iter().all(same)) {
+        let can_follow = joins && rest.iter().all(same);
+        if !rest.is_empty() && !can_follow {
             bail!("these inputs cannot be written one after another; name a folder for them with -o");
         }
         Ok(Self::Stdout)
     }
 }
 
-/// Writes the records of every input; files are returned to be committed, standard output is done.
+/// Writes the records of every input; files have yet to appear, standard output is done.
 fn write_records(
     arguments: &DedupArguments,
     outcome: &Outcome,
     records: &Records,
     destinations: &Destinations,
     progress: &Progress,
-) -> Result<Vec<AtomicFile>> {
+) -> Result<Vec<FinishedFile>> {
     let mut sink = Sink::open(None)?;
     let mut files = Vec::new();
     let last = records.inputs().len() - 1;
@@ -160,8 +161,8 @@ fn write_records(
                         let same_name = paths[at].file_name() == input.relative.file_name();
                         if same_name { input.compression } else { Compression::None }
                     });
-                    writer.write(Rewrite { compression, ..Rewrite::default() }, &mut file)?;
-                    files.push(file);
+                    writer.write_file(Rewrite { compression, ..Rewrite::default() }, &mut file)?;
+                    files.push(file.finish()?);
                 }
             }
             // An input without records adds nothing to those before it, not even its header.
@@ -192,6 +193,14 @@ struct RecordWriter<'a> {
 }
 
 impl RecordWriter<'_> {
+    /// Writes to a new file, on all threads where that helps.
+    fn write_file(&self, how: Rewrite, file: &mut AtomicFile) -> Result<()> {
+        if self.arguments.output.annotate {
+            return self.write(how, file);
+        }
+        Ok(rewrite_to_file(self.input, self.left_out(), how, file)?)
+    }
+
     fn write(&self, how: Rewrite, out: &mut (dyn std::io::Write + Send)) -> Result<()> {
         if self.arguments.output.annotate {
             let spans = self.records.of_input(self.index).map(|record| self.span(record));
@@ -243,7 +252,7 @@ impl RecordWriter<'_> {
 }
 
 /// Writes what was dropped, and for whom.
-fn write_dropped(outcome: &Outcome, records: &Records, path: &Path) -> Result<()> {
+fn write_dropped(outcome: &Outcome, records: &Records, path: &Path) -> Result<Sink> {
     const COLUMNS: &[Column] = &[Column::Text("id"), Column::Text("kept"), Column::Similarity("similarity")];
     let mut table = Table::new(Sink::open(Some(path))?, ResultFormat::by_name(path), COLUMNS)?;
     for record in outcome.old()..outcome.len() {

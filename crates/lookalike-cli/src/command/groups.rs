@@ -80,5 +80,5 @@ fn write_rows(groups: &[Group], records: &Records, sink: Sink, format: ResultFor
             table.push(&[Cell::Text(&keeper), Cell::Text(&records.name(*record)), Cell::Similarity(*similarity)])?;
         }
     }
-    table.finish()
+    table.finish()?.commit()
 }

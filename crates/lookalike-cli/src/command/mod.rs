@@ -52,7 +52,8 @@ fn find(
     if global.verbose {
         progress.say(&plan.to_string());
     }
+    resources.limit_threads()?;
     let Intake { old, new, records } = intake::read(inputs, resources, &plan, progress)?;
-    let outcome = intake::in_pool(resources.threads(), || plan.finish(old, new, progress))??;
+    let outcome = plan.finish(old, new, progress)?;
     Ok(Found { plan, records, outcome })
 }

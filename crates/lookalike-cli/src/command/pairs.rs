@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &PairsArguments, global: &GlobalArguments) -> Resul
     let sink = Sink::open(arguments.result.output.as_deref())?;
     let found = find(&arguments.input, &arguments.matching, &arguments.resources, global, &progress)?;
     arguments.limit.check(&found.outcome)?;
-    write_pairs(&found.outcome, &found.records, sink, arguments.result.format())?;
+    write_pairs(&found.outcome, &found.records, sink, arguments.result.format())?.commit()?;
     summary::report(global, &found.plan, &found.outcome, &found.records, &progress);
     Ok(Exit::Done)
 }
@@ -69,11 +69,11 @@ impl PairLimit {
 }
 
 /// Writes the pairs to a file of their own, in the form that its name tells.
-pub(crate) fn write_pairs_file(outcome: &Outcome, records: &Records, path: &Path) -> Result<()> {
+pub(crate) fn write_pairs_file(outcome: &Outcome, records: &Records, path: &Path) -> Result<Sink> {
     write_pairs(outcome, records, Sink::open(Some(path))?, ResultFormat::by_name(path))
 }
 
-fn write_pairs(outcome: &Outcome, records: &Records, sink: Sink, format: ResultFormat) -> Result<()> {
+fn write_pairs(outcome: &Outcome, records: &Records, sink: Sink, format: ResultFormat) -> Result<Sink> {
     const COLUMNS: &[Column] = &[Column::Text("left"), Column::Text("right"), Column::Similarity("similarity")];
     let mut table = Table::new(sink, format, COLUMNS)?;
     for pair in outcome.pairs() {
