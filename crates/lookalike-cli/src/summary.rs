@@ -51,10 +51,15 @@ pub(crate) fn report(global: &GlobalArguments, plan: &Plan, outcome: &Outcome, r
     }
     let counts = report.counts;
     if counts.bounded_buckets > 0 {
+        let found = outcome.count_pairs() as f64;
+        let lost = counts.bounded_lost_pairs as f64;
         progress.say(&format!(
-            "note: {} comparisons in {} buckets were left out; some pairs there may be missed, none is dropped wrongly \
-             (--exact compares all)",
-            counts.bounded_comparisons, counts.bounded_buckets
+            "note: {} comparisons in {} large buckets were left out, which misses about {} pairs ({:.2} % of all); none is \
+             dropped wrongly, and --exact compares all",
+            counts.bounded_comparisons,
+            counts.bounded_buckets,
+            counts.bounded_lost_pairs,
+            100.0 * lost / (found + lost).max(1.0),
         ));
     }
     if counts.without_keep_field > 0 {

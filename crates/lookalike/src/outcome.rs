@@ -70,6 +70,8 @@ pub struct Summary {
     pub bounded_buckets: u64,
     /// Comparisons that were left out there.
     pub bounded_comparisons: u64,
+    /// About how many pairs were missed by that: an estimate from a sample of what was left out.
+    pub bounded_lost_pairs: u64,
 }
 
 /// What a run found. Records are called by their indices in input order.

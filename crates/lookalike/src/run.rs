@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::band::{Candidates, find_candidates};
+use crate::band::{Bounded, Candidates, find_candidates};
 use crate::batch::{Batch, KeepValue, RecordNumber};
 use crate::classes::Classes;
 use crate::collection::{Collection, Sketched, Sketcher};
@@ -134,13 +134,15 @@ impl Plan {
                 let keys = scheme.bands.keys() as usize;
                 watch.begin(Stage::Band, Some(keys as u64));
                 let candidates = find_candidates(collection, classes, keys, self.bucket_rule(), watch)?;
-                let Candidates { pairs, bounded_buckets, bounded_comparisons } = candidates;
+                let Candidates { pairs, bounded } = candidates;
                 summary.candidates = pairs.len() as u64;
-                summary.bounded_buckets = bounded_buckets;
-                summary.bounded_comparisons = bounded_comparisons;
+                summary.bounded_buckets = bounded.buckets;
+                summary.bounded_comparisons = bounded.comparisons;
                 watch.expect_pairs(classes.count_pairs(pairs.iter().copied(), settings.measure));
                 watch.begin(Stage::Verify, Some(pairs.len() as u64));
-                verify(collection, classes, &scheme, settings.verify, settings.threshold, pairs, watch)
+                let edges = verify(collection, classes, &scheme, settings.verify, settings.threshold, pairs, watch)?;
+                summary.bounded_lost_pairs = estimate_lost(collection, classes, &bounded, &edges, settings.threshold);
+                Ok(edges)
             }
             Method::InvertedLists => {
                 watch.begin(Stage::Verify, Some(classes.len() as u64));
@@ -148,6 +150,22 @@ impl Plan {
             }
         }
     }
+}
+
+/// How many pairs of records were missed because their buckets were too large: an estimate from a sample.
+fn estimate_lost(collection: &Collection, classes: &Classes, bounded: &Bounded, found: &[Edge], threshold: f64) -> u64 {
+    let edge = |(left, right, _): &(u32, u32, f64)| Edge { left: *left, right: *right, similarity: 0.0 };
+    let sampled: Vec<Edge> = bounded.sample.iter().map(edge).collect();
+    let sets = DistinctSets::of(collection, classes, &sampled);
+    let is_found =
+        |edge: &Edge| found.binary_search_by_key(&(edge.left, edge.right), |edge| (edge.left, edge.right)).is_ok();
+    let lost = sampled.iter().zip(&bounded.sample).filter(|(edge, _)| {
+        classes.may_pair(edge.left, edge.right)
+            && !is_found(edge)
+            && jaccard(sets.set(edge.left), sets.set(edge.right)) >= threshold
+    });
+    let records = |class: u32| classes.members(class).len() as f64;
+    lost.map(|(edge, (.., weight))| weight * records(edge.left) * records(edge.right)).sum::<f64>().round() as u64
 }
 
 fn count_records(collection: &Collection, settings: &Settings) -> Summary {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use rayon::prelude::*;
 
+use super::bounded::Bounded;
 use super::buckets::Buckets;
 use crate::classes::Classes;
 use crate::collection::Collection;
@@ -16,10 +17,8 @@ use crate::watch::{Watch, check_cancelled};
 pub(crate) struct Candidates {
     /// Each pair once, the earlier in keep order first, in ascending order.
     pub(crate) pairs: Vec<(u32, u32)>,
-    /// Buckets that were too large to compare every pair.
-    pub(crate) bounded_buckets: u64,
-    /// Comparisons that the bucket rule left out, counted in every bucket where the pair would have met.
-    pub(crate) bounded_comparisons: u64,
+    /// What the bucket rule left out.
+    pub(crate) bounded: Bounded,
 }
 
 /// The candidates of a collection whose records have `bands` keys each.
@@ -78,15 +77,16 @@ pub(crate) fn find_candidates(
         })
         .collect::<Result<_>>()?;
 
-    let mut candidates = Candidates { pairs: by_band.concat(), ..Candidates::default() };
-    candidates.pairs.par_sort_unstable();
-    for (_, members) in buckets.iter().flat_map(Buckets::iter).filter(|(_, members)| too_large(members)) {
-        let others = (members.len() - rule.first) as u64;
-        candidates.bounded_buckets += 1;
-        candidates.bounded_comparisons += others * (others - 1) / 2;
+    let mut pairs = by_band.concat();
+    pairs.par_sort_unstable();
+    if bounded.iter().any(|keys| !keys.is_empty()) {
+        pairs.dedup();
     }
-    if candidates.bounded_buckets > 0 {
-        candidates.pairs.dedup();
-    }
-    Ok(candidates)
+    let large = buckets.iter().flat_map(Buckets::iter).filter(|(_, members)| too_large(members));
+    let left_out: Vec<&[u32]> = large.map(|(_, members)| &members[rule.first..]).collect();
+    let shared_bounded = |left: u32, right: u32| {
+        let shared = keys_of(left).iter().zip(keys_of(right)).zip(&bounded);
+        shared.filter(|((left, right), bounded)| left == right && bounded.contains(left)).count()
+    };
+    Ok(Candidates { pairs, bounded: Bounded::of(&left_out, shared_bounded) })
 }

@@ -3,10 +3,12 @@
 //! Records whose sketches share a key meet in a bucket. Which members of a bucket are compared is the plan's bucket
 //! rule; what the rule leaves out is counted.
 
+mod bounded;
 mod buckets;
 mod candidates;
 mod keys;
 
+pub(crate) use bounded::Bounded;
 pub(crate) use buckets::Buckets;
 pub(crate) use candidates::{Candidates, find_candidates};
 pub(crate) use keys::BandKeys;
