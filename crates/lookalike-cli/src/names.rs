@@ -42,6 +42,8 @@ impl Stretch {
 #[derive(Debug)]
 pub(crate) struct Records {
     inputs: Vec<Input>,
+    /// What the inputs are called in the names of records.
+    input_names: Vec<String>,
     /// The first so many inputs are old.
     old_inputs: usize,
     stretches: Vec<Stretch>,
@@ -63,7 +65,8 @@ impl Records {
             index += stretch.len();
             in_input += (stretch.len() + stretch.bad.len()) as u64;
         }
-        Self { inputs, old_inputs, stretches, starts, len: index }
+        let input_names = inputs.iter().map(|input| file_name(&input.name)).collect();
+        Self { inputs, input_names, old_inputs, stretches, starts, len: index }
     }
 
     pub(crate) fn inputs(&self) -> &[Input] {
@@ -119,10 +122,9 @@ impl Records {
     fn place(&self, record: usize) -> String {
         let (at, index) = self.find(record);
         let stretch = &self.stretches[at];
-        let input = &self.inputs[stretch.input];
-        let name = file_name(&input.name);
-        if matches!(input.format, Format::Text | Format::Html) {
-            return name.into_owned();
+        let name = &self.input_names[stretch.input];
+        if matches!(self.inputs[stretch.input].format, Format::Text | Format::Html) {
+            return name.clone();
         }
         // Bad records count too: the number is the one that a person would count.
         let mut ordinal = index as u64;
@@ -164,6 +166,6 @@ impl Records {
     }
 }
 
-fn file_name(path: &Path) -> Cow<'_, str> {
-    if path.as_os_str() == "-" { Cow::Borrowed("-") } else { Cow::Owned(Shown(path).to_string()) }
+fn file_name(path: &Path) -> String {
+    if path.as_os_str() == "-" { "-".into() } else { Shown(path).to_string() }
 }

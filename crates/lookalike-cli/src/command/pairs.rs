@@ -76,9 +76,14 @@ pub(crate) fn write_pairs_file(outcome: &Outcome, records: &Records, path: &Path
 fn write_pairs(outcome: &Outcome, records: &Records, sink: Sink, format: ResultFormat) -> Result<Sink> {
     const COLUMNS: &[Column] = &[Column::Text("left"), Column::Text("right"), Column::Similarity("similarity")];
     let mut table = Table::new(sink, format, COLUMNS)?;
+    // Pairs come by their left record, so its name is looked up once for all of them.
+    let mut left = (usize::MAX, "".into());
     for pair in outcome.pairs() {
-        let (left, right) = (records.name(pair.left), records.name(pair.right));
-        table.push(&[Cell::Text(&left), Cell::Text(&right), Cell::Similarity(pair.similarity)])?;
+        if left.0 != pair.left {
+            left = (pair.left, records.name(pair.left));
+        }
+        let right = records.name(pair.right);
+        table.push(&[Cell::Text(&left.1), Cell::Text(&right), Cell::Similarity(pair.similarity)])?;
     }
     table.finish()
 }
