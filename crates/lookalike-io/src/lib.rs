@@ -1,7 +1,7 @@
 //! Bytes to records and back: the formats that lookalike reads and writes.
 //!
 //! [`Inputs::resolve`] finds the inputs, a [`Reader`] hands them out in [chunks](Chunk) and makes [records](Parsed) of
-//! those, [`read_all`] does so on several threads, [`rewrite`] and [`annotate`] write the records again, and an
+//! those, [`read_all`] does so on several threads, [`rewrite()`] and [`annotate()`] write the records again, and an
 //! [`AtomicFile`] takes its name only once it is whole.
 //!
 //! ```

@@ -56,7 +56,7 @@ pub fn rewrite(
     input.check_unchanged()
 }
 
-/// [`rewrite`] into a new file. Plain files of lines are copied on all threads of the rayon pool that this runs in.
+/// [`rewrite()`] into a new file. Plain files of lines are copied on all threads of the rayon pool that this runs in.
 pub fn rewrite_to_file(
     input: &Input,
     left_out: impl IntoIterator<Item = RawSpan>,
