@@ -6,7 +6,7 @@ use lookalike::{KeepValue, RecordNumber};
 use memchr::{memchr, memchr2};
 
 use crate::error::{Error, Result};
-use crate::line_records::{Stretch, count_characters, not_utf8};
+use crate::line_records::{Stretch, not_utf8};
 use crate::options::{FieldPath, Format, ReadOptions};
 use crate::parsed::Parsed;
 
@@ -185,17 +185,14 @@ fn check_shape(fields: usize, open_quote: bool, columns: &Columns) -> Result<()>
 fn take_row(row: &str, number: RecordNumber, columns: &Columns, parsed: &mut Parsed) {
     let fields = &parsed.scratch.cells;
     let raw = |column: usize| fields.get(column).map_or("", |(start, end)| &row[*start..*end]);
-    let length = parsed.batch.push_text_with(number, |buffer| {
-        let start = buffer.len();
+    parsed.batch.push_text_with(number, |buffer| {
         for (index, column) in columns.text.iter().enumerate() {
             if index > 0 {
                 buffer.push('\n');
             }
             unquote(raw(*column), buffer);
         }
-        count_characters(&buffer[start..])
     });
-    parsed.lengths.push(length);
     let cell = &mut parsed.scratch.text;
     let read = |column: Option<usize>, cell: &mut String| {
         cell.clear();

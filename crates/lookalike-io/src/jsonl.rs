@@ -5,7 +5,7 @@ use lookalike::{Batch, KeepValue, RecordNumber, hash_item};
 use crate::error::{Error, Result};
 use crate::fields::{Field, Fields, Found};
 use crate::json::{JsonError, Kind, Value, walk_elements};
-use crate::line_records::{BlankLines, Stretch, count_characters, parse_lines};
+use crate::line_records::{BlankLines, Stretch, parse_lines};
 use crate::parsed::{Parsed, Scratch};
 
 /// Takes the records of a stretch.
@@ -15,29 +15,27 @@ pub(crate) fn parse(stretch: Stretch<'_>, fields: &Fields, parsed: &mut Parsed) 
 
 fn take_record(line: &str, number: RecordNumber, fields: &Fields, parsed: &mut Parsed) -> Result<()> {
     fields.find(line, &mut parsed.scratch.found).map_err(|error| not_json(line, error))?;
-    let length = push_text(line, number, fields, &mut parsed.batch, &mut parsed.scratch)?;
+    push_text(line, number, fields, &mut parsed.batch, &mut parsed.scratch)?;
     if let Err(error) = push_rest(line, fields, parsed) {
         parsed.batch.pop();
         return Err(error);
     }
-    parsed.lengths.push(length);
     Ok(())
 }
 
-/// Adds the record with its text or set, and returns how long that is.
+/// Adds the record with its text or set.
 fn push_text(
     line: &str,
     number: RecordNumber,
     fields: &Fields,
     batch: &mut Batch,
     scratch: &mut Scratch,
-) -> Result<u32> {
+) -> Result<()> {
     let list = |field: &Field| matches!(field.value(line, &scratch.found), Some(Value::List(_)));
     if fields.text.first().is_some_and(list) {
         return push_set(line, number, fields, batch, scratch);
     }
     let pushed = batch.push_text_with(number, |buffer| {
-        let start = buffer.len();
         for (index, field) in fields.text.iter().enumerate() {
             if index > 0 {
                 buffer.push('\n');
@@ -48,7 +46,7 @@ fn push_text(
                 None => return Err(field.missing("--text")),
             }
         }
-        Ok(count_characters(&buffer[start..]))
+        Ok(())
     });
     if pushed.is_err() {
         batch.pop();
@@ -57,13 +55,7 @@ fn push_text(
 }
 
 /// Adds the record with the items of all its text fields, which must all be lists.
-fn push_set(
-    line: &str,
-    number: RecordNumber,
-    fields: &Fields,
-    batch: &mut Batch,
-    scratch: &mut Scratch,
-) -> Result<u32> {
+fn push_set(line: &str, number: RecordNumber, fields: &Fields, batch: &mut Batch, scratch: &mut Scratch) -> Result<()> {
     let Scratch { found, text, items, .. } = scratch;
     items.clear();
     for field in &fields.text {
@@ -85,7 +77,7 @@ fn push_set(
         })?;
     }
     batch.push_set(number, items.iter().copied());
-    Ok(items.len() as u32)
+    Ok(())
 }
 
 /// Adds the record's id, keep field and `--within` value.
@@ -171,13 +163,12 @@ mod tests {
     }
 
     #[test]
-    fn records_with_ids_lengths_and_places() {
+    fn records_with_ids_and_places() {
         let content = "\u{feff}\n{\"text\":\"a\\n\\u00e9\",\"id\":7}\r\n\n{\"id\":null,\"text\":\"\"}\n{\"text\":\"z\",\"id\":\"x\\ty\"}";
         let parsed = read(content, &ReadOptions::default()).unwrap();
         assert_eq!(parsed.batch.content(0), Content::Text("a\né"));
         assert_eq!(parsed.batch.content(1), Content::Text(""));
         assert_eq!((0..3).map(|index| parsed.ids.get(index)).collect::<Vec<_>>(), [Some("7"), None, Some("x\ty")]);
-        assert_eq!(parsed.lengths, [3, 0, 1]);
         assert_eq!(parsed.batch.numbers()[0].position(), 4);
         let covered: u64 = parsed.raw_lengths.iter().map(|length| u64::from(*length)).sum();
         assert_eq!(covered + 4, content.len() as u64);
@@ -190,7 +181,6 @@ mod tests {
         let parsed = read("{\"a\":[\"x\\n\", 7, \"7\", true]}\n{\"a\":[]}", &options).unwrap();
         let items = [hash_item(b"x\n"), hash_item(b"7"), hash_item(b"7"), hash_item(b"true")];
         assert_eq!(parsed.batch.content(0), Content::Set(&items));
-        assert_eq!(parsed.lengths, [4, 0]);
         assert!(fail("{\"a\":[[]]}", &options).contains("holds a list"));
 
         let options = ReadOptions { text: vec!["a".parse().unwrap(), "b.c".parse().unwrap()], ..Default::default() };
@@ -232,10 +222,7 @@ mod tests {
         let parsed =
             read("{\"text\":\"a\"}\nnonsense\n\n{\"text\":\"b\",\"id\":{}}\n{\"text\":\"c\"}\n", &options).unwrap();
         assert_eq!(parsed.bad.iter().map(|bad| bad.index_in_chunk).collect::<Vec<_>>(), [1, 2]);
-        assert_eq!(
-            (parsed.batch.len(), parsed.ids.len(), parsed.lengths.len(), parsed.raw_lengths.len()),
-            (2, 2, 2, 2)
-        );
+        assert_eq!((parsed.batch.len(), parsed.ids.len(), parsed.raw_lengths.len()), (2, 2, 2));
         assert_eq!(parsed.batch.content(1), Content::Text("c"));
     }
 

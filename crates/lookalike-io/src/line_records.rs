@@ -136,13 +136,6 @@ pub(crate) fn skip_blank_lines(bytes: &[u8], mut start: usize) -> usize {
     }
 }
 
-/// How many characters a text has; it is shorter than 4 GiB.
-#[inline]
-pub(crate) fn count_characters(text: &str) -> u32 {
-    // Most texts are ASCII, and that is told several times faster than characters are counted.
-    if text.is_ascii() { text.len() as u32 } else { text.chars().count() as u32 }
-}
-
 /// The error of bytes that are not UTF-8; `position` is the first of them in the decompressed input.
 pub(crate) fn not_utf8(position: u64) -> Error {
     Error::new(format!("the text is not UTF-8 (at byte {position})"))

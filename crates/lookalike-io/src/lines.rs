@@ -3,14 +3,13 @@
 use lookalike::hash_item;
 
 use crate::error::Result;
-use crate::line_records::{BlankLines, Stretch, count_characters, not_utf8, parse_lines};
+use crate::line_records::{BlankLines, Stretch, not_utf8, parse_lines};
 use crate::parsed::Parsed;
 
 /// Every line is a text; an empty line is an empty one.
 pub(crate) fn parse_texts(stretch: Stretch<'_>, parsed: &mut Parsed) -> Result<()> {
     parse_lines(stretch, BlankLines::Records, parsed, |line, number, parsed| {
         parsed.batch.push_text(number, line);
-        parsed.lengths.push(count_characters(line));
         parsed.ids.push(None);
         Ok(())
     })
@@ -23,7 +22,6 @@ pub(crate) fn parse_sets(stretch: Stretch<'_>, parsed: &mut Parsed) -> Result<()
         items.clear();
         items.extend(line.split([' ', '\t']).filter(|item| !item.is_empty()).map(|item| hash_item(item.as_bytes())));
         parsed.batch.push_set(number, items.iter().copied());
-        parsed.lengths.push(items.len() as u32);
         parsed.ids.push(None);
         Ok(())
     })
@@ -53,12 +51,7 @@ fn take_file(stretch: Stretch<'_>, parsed: &mut Parsed, write: impl FnOnce(&mut 
         Ok(length) => length,
         Err(error) => return stretch.refuse(0..stretch.bytes.len(), error, parsed),
     };
-    let length = parsed.batch.push_text_with(number, |buffer| {
-        let start = buffer.len();
-        write(buffer);
-        count_characters(&buffer[start..])
-    });
-    parsed.lengths.push(length);
+    parsed.batch.push_text_with(number, write);
     parsed.raw_lengths.push(raw_length);
     parsed.ids.push(None);
     Ok(())
@@ -81,7 +74,6 @@ mod tests {
         parse_texts(stretch("\u{feff}é b\r\n\n\nz".as_bytes()), &mut parsed).unwrap();
         let texts: Vec<_> = (0..parsed.batch.len()).map(|index| parsed.batch.content(index)).collect();
         assert_eq!(texts, ["é b", "", "", "z"].map(Content::Text));
-        assert_eq!(parsed.lengths, [3, 0, 0, 1]);
         assert_eq!(parsed.raw_lengths, [6, 1, 1, 1]);
         assert_eq!((parsed.batch.numbers()[0].input(), parsed.batch.numbers()[0].position()), (2, 3));
     }
@@ -93,7 +85,6 @@ mod tests {
         let (one, two) = (hash_item(b"1"), hash_item(b"2"));
         assert_eq!(parsed.batch.content(0), Content::Set(&[one, two, one]));
         assert_eq!(parsed.batch.content(1), Content::Set(&[]));
-        assert_eq!(parsed.lengths, [3, 0]);
     }
 
     #[test]

@@ -17,8 +17,6 @@ pub struct Parsed {
     /// For each record, how many raw bytes belong to it, counted from its position up to the next record's. (1 where a
     /// position is a row.)
     pub raw_lengths: Vec<u32>,
-    /// For each record, how long its text is in characters, or its set in items.
-    pub lengths: Vec<u32>,
     /// The records that could not be used, where they are to be skipped; `record` in their place counts from the start
     /// of this chunk.
     pub bad: Vec<BadRecord>,
@@ -67,7 +65,6 @@ impl Parsed {
         self.batch.clear();
         self.ids.clear();
         self.raw_lengths.clear();
-        self.lengths.clear();
         self.bad.clear();
         self.bytes = 0;
     }

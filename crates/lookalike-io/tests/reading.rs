@@ -11,7 +11,7 @@ use lookalike_io::{Chunk, Compression, Error, Format, Inputs, OnError, Parsed, R
 use proptest::prelude::*;
 
 /// What is told about a record: input, position, content, id, raw length, length.
-type Told = (usize, u64, String, Option<String>, u32, u32);
+type Told = (usize, u64, String, Option<String>, u32);
 
 fn tell(parsed: &Parsed, told: &mut Vec<Told>) {
     for index in 0..parsed.batch.len() {
@@ -21,7 +21,7 @@ fn tell(parsed: &Parsed, told: &mut Vec<Told>) {
             Content::Set(items) => format!("set {items:?}"),
         };
         let id = parsed.ids.get(index).map(str::to_owned);
-        told.push((number.input(), number.position(), content, id, parsed.raw_lengths[index], parsed.lengths[index]));
+        told.push((number.input(), number.position(), content, id, parsed.raw_lengths[index]));
     }
 }
 

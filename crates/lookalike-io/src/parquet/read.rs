@@ -159,20 +159,22 @@ impl<'a> RowReader<'a> {
     /// Adds the record in a row, or says why it cannot and leaves the records as they were.
     fn push(&mut self, row: usize, number: RecordNumber, parsed: &mut Parsed) -> Result<()> {
         let is_set = matches!(self.text.first().and_then(|(_, values)| values.cell(row)), Some(Cell::List(..)));
-        let length = if is_set { self.push_set(row, number, parsed)? } else { self.push_text(row, number, parsed)? };
+        if is_set {
+            self.push_set(row, number, parsed)?
+        } else {
+            self.push_text(row, number, parsed)?
+        };
         if let Err(error) = self.push_fields(row, parsed) {
             parsed.batch.pop();
             return Err(error);
         }
-        parsed.lengths.push(u32::try_from(length).unwrap_or(u32::MAX));
         parsed.raw_lengths.push(1);
         Ok(())
     }
 
-    /// Adds the record with its texts joined by newlines, and returns its length in characters.
-    fn push_text(&self, row: usize, number: RecordNumber, parsed: &mut Parsed) -> Result<usize> {
+    /// Adds the record with its texts joined by newlines.
+    fn push_text(&self, row: usize, number: RecordNumber, parsed: &mut Parsed) -> Result<()> {
         let pushed = parsed.batch.push_text_with(number, |out| {
-            let start = out.len();
             for (index, (column, values)) in self.text.iter().enumerate() {
                 if index > 0 {
                     out.push('\n');
@@ -182,7 +184,7 @@ impl<'a> RowReader<'a> {
                     cell => return Err(unfit(column, cell, "a text or a list", "--text")),
                 }
             }
-            Ok(out[start..].chars().count())
+            Ok(())
         });
         if pushed.is_err() {
             parsed.batch.pop();
@@ -190,8 +192,8 @@ impl<'a> RowReader<'a> {
         pushed
     }
 
-    /// Adds the record with the items of all its lists, and returns how many they are.
-    fn push_set(&mut self, row: usize, number: RecordNumber, parsed: &mut Parsed) -> Result<usize> {
+    /// Adds the record with the items of all its lists.
+    fn push_set(&mut self, row: usize, number: RecordNumber, parsed: &mut Parsed) -> Result<()> {
         let Scratch { text, hashes } = &mut self.scratch;
         hashes.clear();
         for (column, values) in &self.text {
@@ -209,7 +211,7 @@ impl<'a> RowReader<'a> {
             }
         }
         parsed.batch.push_set(number, hashes.iter().copied());
-        Ok(hashes.len())
+        Ok(())
     }
 
     /// Adds the record's keep field, `--within` value and id.
@@ -301,7 +303,6 @@ mod tests {
                 let parsed = parse(path, &text_options(&[name]))?;
                 assert_eq!(parsed.batch.len(), 10, "{name}");
                 assert_eq!(parsed.batch.content(9), Content::Text(last));
-                assert_eq!(parsed.lengths[9] as usize, last.chars().count());
                 assert_eq!(parsed.batch.numbers()[9], RecordNumber::new(7, 9));
                 assert_eq!((parsed.ids.get(9), parsed.raw_lengths[9]), (Some("109"), 1));
             }
@@ -320,7 +321,7 @@ mod tests {
             let parsed = parse(path, &skip)?;
             assert_eq!((parsed.batch.len(), parsed.bad.len(), parsed.bad[0].index_in_chunk), (9, 1, 3));
             assert_eq!(parsed.batch.content(3), Content::Text("text 4"));
-            assert_eq!((parsed.ids.len(), parsed.lengths.len(), parsed.raw_lengths.len()), (9, 9, 9));
+            assert_eq!((parsed.ids.len(), parsed.raw_lengths.len()), (9, 9));
             let inside = ReadOptions { on_error: OnError::Skip, ..text_options(&["meta.in.ner"]) };
             let parsed = parse(path, &inside)?;
             assert_eq!((parsed.batch.len(), parsed.bad[0].index_in_chunk), (9, 5));
@@ -334,12 +335,12 @@ mod tests {
             let skip = |names| ReadOptions { on_error: OnError::Skip, ..text_options(names) };
             let parsed = parse(path, &skip(&["tags"]))?;
             assert_eq!(parsed.batch.content(0), Content::Set(&[hash_item(b"0"), hash_item(b"both")]));
-            assert_eq!((parsed.batch.len(), parsed.lengths[0], parsed.bad[0].index_in_chunk), (9, 2, 4));
+            assert_eq!((parsed.batch.len(), parsed.bad[0].index_in_chunk), (9, 4));
             let parsed = parse(path, &skip(&["items"]))?;
             assert_eq!(parsed.batch.content(2), Content::Set(&[hash_item(b"0"), hash_item(b"1")]));
-            assert_eq!(parsed.lengths, (0..10).collect::<Vec<_>>());
             let parsed = parse(path, &skip(&["items", "tags"]))?;
-            assert_eq!((parsed.batch.len(), parsed.lengths[1]), (9, 3));
+            assert_eq!(parsed.batch.len(), 9);
+            assert!(matches!(parsed.batch.content(1), Content::Set(items) if items.len() == 3));
             assert_eq!(parse(path, &skip(&["items", "text"]))?.batch.len(), 0);
             Ok(())
         })

@@ -135,13 +135,9 @@ fn add(
         return Err(format!("the WARC header {:?} is missing, which --within asks for", field.as_str()));
     }
     let charset = document.charset.as_deref();
-    let characters = parsed.batch.push_text_with(number, |out| {
-        let start = out.len();
-        match document.markup {
-            Markup::Html => html::visible_text(&document.bytes, charset, out),
-            Markup::Plain => out.push_str(&charset::decode(&document.bytes, charset, Markup::Plain)),
-        }
-        out[start..].chars().count()
+    parsed.batch.push_text_with(number, |out| match document.markup {
+        Markup::Html => html::visible_text(&document.bytes, charset, out),
+        Markup::Plain => out.push_str(&charset::decode(&document.bytes, charset, Markup::Plain)),
     });
     if options.keep.is_some() {
         parsed.batch.push_keep(keep_value(header(&options.keep)));
@@ -151,7 +147,6 @@ fn add(
     }
     parsed.ids.push(header(&options.id).as_deref());
     parsed.raw_lengths.push(u32::try_from(raw.range.len()).unwrap_or(u32::MAX));
-    parsed.lengths.push(u32::try_from(characters).unwrap_or(u32::MAX));
     Ok(())
 }
 
@@ -252,7 +247,6 @@ mod tests {
         let texts: Vec<_> = (0..parsed.batch.len()).map(|index| parsed.batch.content(index)).collect();
         let expected = ["café\nclosed", "untyped", "наконец <b>", "naïve"];
         assert_eq!(texts, expected.map(Content::Text));
-        assert_eq!(parsed.lengths, expected.map(|text| text.chars().count() as u32));
         assert_eq!(parsed.ids.get(0), Some("urn:response:1"));
         assert_eq!(parsed.ids.get(3), Some("urn:resource:1"));
         for (index, raw) in [2, 7, 9, 10].into_iter().enumerate() {
