@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use lookalike::{Plan, Sketched, Stage, Watch};
-use lookalike_io::{Input, ReadOptions, Reader, read_all};
+use lookalike_io::{Input, ReadOptions, Reader, read_all, refuse_overwriting};
 
 use crate::arguments::{InputArguments, ResourceArguments};
 use crate::interrupt;
@@ -18,9 +18,10 @@ pub(crate) struct Intake {
     pub(crate) records: Records,
 }
 
-/// Reads the inputs of a command.
+/// Reads the inputs of a command, none of which may stand where an output is to be written.
 pub(crate) fn read(
     arguments: &InputArguments,
+    outputs: &[&Path],
     resources: &ResourceArguments,
     plan: &Plan,
     progress: &Progress,
@@ -33,6 +34,7 @@ pub(crate) fn read(
     };
     let old_inputs = old.len();
     let inputs: Vec<Input> = old.into_iter().chain(new).collect();
+    refuse_overwriting(&inputs, outputs)?;
     progress.begin(Stage::Read, Some(inputs.iter().map(|input| input.size).sum()));
     let reader = Reader::open(inputs, options)?;
     let states = read_all(

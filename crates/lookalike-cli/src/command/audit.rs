@@ -28,7 +28,7 @@ pub(crate) struct AuditArguments {
 pub(crate) fn run(arguments: &AuditArguments, global: &GlobalArguments) -> Result<Exit> {
     let progress = Progress::new(global);
     let plan = arguments.matching.plan()?;
-    let intake = intake::read(&arguments.input, &arguments.resources, &plan, &progress)?;
+    let intake = intake::read(&arguments.input, &[], &arguments.resources, &plan, &progress)?;
     let records = intake.old.into_iter().chain(intake.new).collect();
     let audit = intake::in_pool(arguments.resources.threads(), || plan.audit(records, arguments.sample, &progress))??;
     progress.finish();

@@ -6,7 +6,8 @@ use anyhow::{Result, bail};
 use clap::Args;
 use lookalike::{Outcome, Stage, Watch};
 use lookalike_io::{
-    Annotation, AtomicFile, Compression, Format, Input, RawSpan, Rewrite, annotate, plan_outputs, rewrite,
+    Annotation, AtomicFile, Compression, Format, Input, RawSpan, Rewrite, annotate, plan_outputs, refuse_overwriting,
+    rewrite,
 };
 
 use super::find;
@@ -61,6 +62,11 @@ struct DedupOutput {
 }
 
 impl DedupOutput {
+    /// Every file that is written; for several inputs, the folder that theirs go to.
+    fn paths(&self) -> impl Iterator<Item = &Path> {
+        [&self.output, &self.dropped, &self.pairs].into_iter().flatten().map(PathBuf::as_path)
+    }
+
     /// Whether the records themselves are written.
     fn writes_records(&self) -> bool {
         !self.check && !self.dry_run
@@ -71,7 +77,8 @@ pub(crate) fn run(arguments: &DedupArguments, global: &GlobalArguments) -> Resul
     let progress = Progress::new(global);
     let output = &arguments.output;
     check_destinations(output)?;
-    let found = find(&arguments.input, &arguments.matching, &arguments.resources, global, &progress)?;
+    let outputs: Vec<_> = output.paths().collect();
+    let found = find(&arguments.input, &outputs, &arguments.matching, &arguments.resources, global, &progress)?;
     let (outcome, records) = (&found.outcome, &found.records);
     // The list of pairs is the only output that can be larger than the input: it is refused before any is written.
     if output.pairs.is_some() {
@@ -81,6 +88,10 @@ pub(crate) fn run(arguments: &DedupArguments, global: &GlobalArguments) -> Resul
     let files = if output.writes_records() {
         let new: Vec<Input> = records.new_inputs().map(|(_, input)| input.clone()).collect();
         let destinations = Destinations::choose(output.output.as_deref(), &arguments.input.inputs, &new)?;
+        if let Destinations::Files(paths) = &destinations {
+            // The old inputs, which have no output of their own, must not be overwritten either.
+            refuse_overwriting(records.inputs(), paths)?;
+        }
         write_records(arguments, outcome, records, &destinations, &progress)?
     } else {
         Vec::new()
@@ -102,7 +113,7 @@ pub(crate) fn run(arguments: &DedupArguments, global: &GlobalArguments) -> Resul
 
 /// Refuses, before anything is read, lists that would overwrite each other.
 fn check_destinations(output: &DedupOutput) -> Result<()> {
-    let files: Vec<&PathBuf> = [&output.output, &output.dropped, &output.pairs].into_iter().flatten().collect();
+    let files: Vec<&Path> = output.paths().collect();
     for (at, file) in files.iter().enumerate() {
         if files[..at].contains(file) {
             bail!("two outputs would be written to {}; give each a file of its own", lookalike_io::error::Shown(file));
@@ -160,7 +171,9 @@ fn write_records(
                         let same_name = paths[at].file_name() == input.relative.file_name();
                         if same_name { input.compression } else { Compression::None }
                     });
-                    writer.write(Rewrite { compression, ..Rewrite::default() }, &mut file)?;
+                    writer
+                        .write(Rewrite { compression, ..Rewrite::default() }, &mut file)
+                        .map_err(|error| error.at_file(&paths[at]))?;
                     files.push(file);
                 }
             }
@@ -192,15 +205,14 @@ struct RecordWriter<'a> {
 }
 
 impl RecordWriter<'_> {
-    fn write(&self, how: Rewrite, out: &mut (dyn std::io::Write + Send)) -> Result<()> {
+    fn write(&self, how: Rewrite, out: &mut (dyn std::io::Write + Send)) -> lookalike_io::Result<()> {
         if self.arguments.output.annotate {
             let spans = self.records.of_input(self.index).map(|record| self.span(record));
             let annotations = self.records.of_input(self.index).map(|record| self.annotation(record));
-            annotate(self.input, self.first_position(), spans.zip(annotations), how, out)?;
+            annotate(self.input, self.first_position(), spans.zip(annotations), how, out)
         } else {
-            rewrite(self.input, self.left_out(), how, out)?;
+            rewrite(self.input, self.left_out(), how, out)
         }
-        Ok(())
     }
 
     /// Where the first record stands, good or bad; behind everything if there is none.
