@@ -2,5 +2,13 @@
 
 mod folder;
 mod packing;
+mod texts;
 
+mod annotated;
 mod bad_input;
+mod comparing;
+mod conduct;
+mod configuration;
+mod formats;
+mod lists;
+mod selection;
