@@ -83,7 +83,7 @@ pub(crate) enum Table {
     Text(Sink),
     Jsonl(Sink, &'static [Column]),
     Csv(Sink),
-    Parquet(ResultTable<Sink>),
+    Parquet(Box<ResultTable<Sink>>),
 }
 
 impl Table {
@@ -104,7 +104,7 @@ impl Table {
                         Column::Similarity(name) => (*name, ColumnKind::Number),
                     })
                     .collect();
-                Self::Parquet(ResultTable::new(sink, &kinds)?)
+                Self::Parquet(Box::new(ResultTable::new(sink, &kinds)?))
             }
         })
     }

@@ -56,7 +56,7 @@ fn tenths() -> impl Iterator<Item = f64> {
 /// A percentage in few digits that never says 100 for less.
 fn percent(share: f64) -> String {
     let percent = 100.0 * share;
-    let places = if percent > 99.9 || percent < 10.0 { 2 } else { 1 };
+    let places = if (10.0..=99.9).contains(&percent) { 1 } else { 2 };
     let shown = format!("{percent:.places$}");
     if share < 1.0 && shown.parse() == Ok(100.0) { ">99.9".into() } else { shown }
 }
