@@ -139,8 +139,8 @@ impl Destinations {
         }
         let [first, rest @ ..] = inputs else { return Ok(Self::Stdout) };
         let same = |input: &Input| input.format == first.format && input.compression == first.compression;
-        let joins = !matches!(first.format, Format::Text | Format::Html | Format::Parquet);
-        if !rest.is_empty() && !(joins && rest.iter().all(same)) {
+        let joins = !matches!(first.format, Format::Text | Format::Html | Format::Parquet) && rest.iter().all(same);
+        if !rest.is_empty() && !joins {
             bail!("these inputs cannot be written one after another; name a folder for them with -o");
         }
         Ok(Self::Stdout)

@@ -223,7 +223,7 @@ fn ids_that_stand_twice() {
 fn a_file_that_may_not_be_read() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::with("in.jsonl", GOOD);
-    std::fs::set_permissions(folder.path("in.jsonl"), std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(folder.path("in.jsonl"), std::fs::Permissions::from_mode(0o000)).unwrap();
     // The superuser may read everything: there is nothing to refuse then.
     if File::open(folder.path("in.jsonl")).is_err() {
         refused(&folder, "dedup in.jsonl -o out.jsonl", &["in.jsonl", "ermission"]);

@@ -73,8 +73,7 @@ fn examples() -> Vec<Example> {
         example(
             "in.warc",
             "",
-            &"WARC/1.0\r\nWARC-Type: warcinfo\r\nWARC-Record-ID: <urn:info>\r\nContent-Length: 3\r\n\r\na:b\r\n\r\n"
-                .to_owned(),
+            "WARC/1.0\r\nWARC-Type: warcinfo\r\nWARC-Record-ID: <urn:info>\r\nContent-Length: 3\r\n\r\na:b\r\n\r\n",
             [warc_record("a", FERRY), warc_record("b", LATE_FERRY), warc_record("c", LIBRARY)],
         ),
     ]
