@@ -10,6 +10,7 @@ mod cases;
 mod comparing;
 mod conduct;
 mod configuration;
+mod determinism;
 mod formats;
 mod lists;
 mod selection;
