@@ -10,6 +10,7 @@ use crate::arguments::{InputArguments, ResourceArguments};
 use crate::interrupt;
 use crate::names::{Records, Stretch};
 use crate::progress::Progress;
+use crate::stdin::Stdin;
 
 /// Everything that was read: what the engine needs, and what the outputs need.
 pub(crate) struct Intake {
@@ -74,7 +75,7 @@ pub(crate) fn in_pool<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) 
 pub(crate) fn read_one_text(path: &Path, options: &ReadOptions, tmp: &Path) -> Result<String> {
     use lookalike::Content;
 
-    let inputs = lookalike_io::Inputs::resolve(&[path.to_path_buf()], options.format, tmp)?;
+    let inputs = lookalike_io::Inputs::resolve_with(&[path.to_path_buf()], options.format, tmp, &mut Stdin::default())?;
     let shown = lookalike_io::error::Shown(path);
     let reader = Reader::open(inputs, options.clone())?;
     let texts = read_all(&reader, 1, interrupt::flag(), Vec::new, |texts, _, parsed| {

@@ -111,8 +111,10 @@ fn an_interrupted_run_leaves_nothing() {
     }
     let killed = Command::new("sh").args(["-c", &format!("kill -INT {}", child.id())]).status().unwrap();
     assert!(killed.success());
-    drop(child.stdin.take());
+    // Standard input stays open, and silent: the program must not wait for its end.
+    let silent = child.stdin.take();
     let output = child.wait_with_output().unwrap();
+    drop(silent);
     assert_eq!(output.status.code(), Some(130), "{output:?}");
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "interrupted: nothing was written\n");
     assert!(folder.names().is_empty(), "{:?} are left", folder.names());
