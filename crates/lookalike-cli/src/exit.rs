@@ -30,9 +30,21 @@ pub(crate) fn report(result: anyhow::Result<Exit>) -> ExitCode {
             ExitCode::from(INTERRUPTED)
         }
         Err(error) => {
-            say("error", &format!("{error:#}"));
+            say("error", &in_words(error));
             ExitCode::from(ERROR)
         }
+    }
+}
+
+/// What went wrong, on one line. Inputs and files name themselves in their errors; a bare error of the system can only
+/// come from standard output.
+fn in_words(error: anyhow::Error) -> String {
+    if error.chain().count() > 1 {
+        return format!("{error:#}");
+    }
+    match error.downcast::<io::Error>() {
+        Ok(bare) => lookalike_io::Error::sink(bare).to_string(),
+        Err(other) => other.to_string(),
     }
 }
 

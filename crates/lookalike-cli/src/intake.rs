@@ -4,12 +4,13 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use lookalike::{Plan, Sketched, Stage, Watch};
-use lookalike_io::{Input, ReadOptions, Reader, read_all};
+use lookalike_io::{Input, ReadOptions, Reader, read_all, refuse_overwriting};
 
 use crate::arguments::{InputArguments, ResourceArguments};
 use crate::interrupt;
 use crate::names::{Records, Stretch};
 use crate::progress::Progress;
+use crate::stdin::Stdin;
 
 /// Everything that was read: what the engine needs, and what the outputs need.
 pub(crate) struct Intake {
@@ -18,9 +19,10 @@ pub(crate) struct Intake {
     pub(crate) records: Records,
 }
 
-/// Reads the inputs of a command.
+/// Reads the inputs of a command, none of which may stand where an output is to be written.
 pub(crate) fn read(
     arguments: &InputArguments,
+    outputs: &[&Path],
     resources: &ResourceArguments,
     plan: &Plan,
     progress: &Progress,
@@ -33,6 +35,7 @@ pub(crate) fn read(
     };
     let old_inputs = old.len();
     let inputs: Vec<Input> = old.into_iter().chain(new).collect();
+    refuse_overwriting(&inputs, outputs)?;
     progress.begin(Stage::Read, Some(inputs.iter().map(|input| input.size).sum()));
     let reader = Reader::open(inputs, options)?;
     let states = read_all(
@@ -67,7 +70,7 @@ pub(crate) fn read(
 pub(crate) fn read_one_text(path: &Path, options: &ReadOptions, tmp: &Path) -> Result<String> {
     use lookalike::Content;
 
-    let inputs = lookalike_io::Inputs::resolve(&[path.to_path_buf()], options.format, tmp)?;
+    let inputs = lookalike_io::Inputs::resolve_with(&[path.to_path_buf()], options.format, tmp, &mut Stdin::default())?;
     let shown = lookalike_io::error::Shown(path);
     let reader = Reader::open(inputs, options.clone())?;
     let texts = read_all(&reader, 1, interrupt::flag(), Vec::new, |texts, _, parsed| {

@@ -10,6 +10,7 @@ mod names;
 mod plot;
 mod progress;
 mod results;
+mod stdin;
 mod summary;
 
 use std::process::ExitCode;

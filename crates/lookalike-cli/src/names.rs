@@ -54,14 +54,19 @@ pub(crate) struct Records {
 
 impl Records {
     /// The records of these stretches, which come in input order.
-    pub(crate) fn new(inputs: Vec<Input>, old_inputs: usize, stretches: Vec<Stretch>) -> Self {
+    pub(crate) fn new(inputs: Vec<Input>, old_inputs: usize, mut stretches: Vec<Stretch>) -> Self {
         let mut starts = Vec::with_capacity(stretches.len());
         let (mut index, mut in_input, mut input) = (0, 0, 0);
-        for stretch in &stretches {
+        for stretch in &mut stretches {
             if stretch.input != input {
                 (input, in_input) = (stretch.input, 0);
             }
             starts.push((index, in_input));
+            let number = |bad: BadRecord| {
+                let record = in_input + bad.index_in_chunk + 1;
+                BadRecord { error: bad.error.number_record(record), ..bad }
+            };
+            stretch.bad = std::mem::take(&mut stretch.bad).into_iter().map(number).collect();
             index += stretch.len();
             in_input += (stretch.len() + stretch.bad.len()) as u64;
         }

@@ -141,7 +141,8 @@ impl Table {
                         Cell::Similarity(similarity) => (column.name().into(), json!(similarity)),
                     })
                     .collect();
-                serde_json::to_writer(&mut *sink, &object)?;
+                // As what it is, an error of the system: a closed pipe must be known as one.
+                serde_json::to_writer(&mut *sink, &object).map_err(io::Error::from)?;
                 sink.write_all(b"\n")?;
             }
             Self::Csv(sink) => {

@@ -53,11 +53,7 @@ impl Input {
     }
 
     /// Reads standard input to its end into a private file in `tmp_dir`, so that it can be read more than once.
-    pub fn from_stdin(format: Option<Format>, tmp_dir: &Path) -> Result<Self> {
-        Self::from_stream(&mut io::stdin().lock(), format, tmp_dir)
-    }
-
-    /// [`Input::from_stdin`] with any stream in its place.
+    /// `stream` is standard input, or stands in its place.
     pub fn from_stream(stream: &mut dyn Read, format: Option<Format>, tmp_dir: &Path) -> Result<Self> {
         let name = Path::new(STDIN);
         let copy = spool(stream, name, tmp_dir)?;

@@ -64,7 +64,7 @@ pub use error::{Error, Place, Result};
 pub use input::Input;
 pub use options::{FieldPath, Format, OnError, ReadOptions};
 pub use output::{AtomicFile, FinishedFile};
-pub use output_plan::{is_folder_output, plan_outputs};
+pub use output_plan::{is_folder_output, plan_outputs, refuse_overwriting};
 pub use parsed::{BadRecord, Ids, Parsed, RawSpan};
 pub use resolve::Inputs;
 pub use rewrite::{Rewrite, rewrite, rewrite_to_file};

@@ -63,9 +63,11 @@ fn refuse_clashes(inputs: &[Input], outputs: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-fn refuse_overwriting(inputs: &[Input], outputs: &[PathBuf]) -> Result<()> {
+/// Refuses outputs that would take the place of an input.
+pub fn refuse_overwriting<P: AsRef<Path>>(inputs: &[Input], outputs: &[P]) -> Result<()> {
     let sources: HashSet<PathBuf> = inputs.iter().filter_map(|input| input.path.canonicalize().ok()).collect();
-    match outputs.iter().find(|output| output.canonicalize().is_ok_and(|output| sources.contains(&output))) {
+    let mut outputs = outputs.iter().map(AsRef::as_ref);
+    match outputs.find(|output| output.canonicalize().is_ok_and(|output| sources.contains(&output))) {
         Some(output) => Err(Error::new(format!("the output {} is one of the inputs", Shown(output)))
             .at_file(output)
             .advise("name another output, and replace the input by hand once it is there")),

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -21,13 +22,23 @@ impl Inputs {
     /// are passed over. An argument is a glob (`*`, `?`, `[..]`, `**`) only if no file has that very name. `-` is
     /// standard input, copied to a private file in `tmp_dir` so that it can be read more than once.
     pub fn resolve(arguments: &[PathBuf], format: Option<Format>, tmp_dir: &Path) -> Result<Vec<Input>> {
+        Self::resolve_with(arguments, format, tmp_dir, &mut std::io::stdin())
+    }
+
+    /// [`Inputs::resolve`] with any stream in the place of standard input: one that hears of cancellation, for example.
+    pub fn resolve_with(
+        arguments: &[PathBuf],
+        format: Option<Format>,
+        tmp_dir: &Path,
+        stdin: &mut dyn Read,
+    ) -> Result<Vec<Input>> {
         let mut inputs = Vec::new();
         for argument in arguments {
             if argument.as_os_str() == STDIN {
                 if inputs.iter().any(Input::is_stdin) {
                     return Err(Error::new("standard input is named twice").advise("name - once"));
                 }
-                inputs.push(Input::from_stdin(format, tmp_dir)?);
+                inputs.push(Input::from_stream(stdin, format, tmp_dir)?);
             } else if argument.is_dir() {
                 resolve_folder(argument, format, tmp_dir, &mut inputs)?;
             } else if !argument.exists() && is_glob(argument) {

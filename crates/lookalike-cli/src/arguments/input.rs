@@ -7,6 +7,8 @@ use anyhow::{Result, bail};
 use clap::Args;
 use lookalike_io::{FieldPath, Format, Input, Inputs, OnError, ReadOptions};
 
+use crate::stdin::Stdin;
+
 /// How records are read.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Input")]
@@ -67,8 +69,9 @@ impl InputArguments {
             &stdin
         };
         let format = self.read.input_format;
-        let new = Inputs::resolve(inputs, format, tmp)?;
-        let old = if self.against.is_empty() { Vec::new() } else { Inputs::resolve(&self.against, format, tmp)? };
+        let resolve = |paths: &[PathBuf]| Inputs::resolve_with(paths, format, tmp, &mut Stdin::default());
+        let new = resolve(inputs)?;
+        let old = if self.against.is_empty() { Vec::new() } else { resolve(&self.against)? };
         Ok((old, new))
     }
 }

@@ -3,6 +3,7 @@
 mod input;
 mod matching;
 mod output;
+mod usage;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -137,19 +138,17 @@ impl ResourceArguments {
 pub(crate) fn parse() -> Result<Arguments, ExitCode> {
     let typed: Vec<OsString> = std::env::args_os().collect();
     let definition = Arguments::command();
-    let show = |error: clap::Error| {
-        let status = if error.use_stderr() { 2 } else { 0 };
-        // Nothing can be done about a closed stream.
-        let _ = error.print();
-        ExitCode::from(status)
-    };
+    let show = |error: clap::Error| usage::show(&error, "");
+    let show_file = |error: clap::Error| usage::show(&error, "look into lookalike.toml, or ");
     // What was typed is checked by itself first, so that errors speak of it and not of the file.
     let matches = definition.clone().try_get_matches_from(&typed).map_err(show)?;
     let arguments = Arguments::from_arg_matches(&matches).map_err(show)?;
     let all = config::with_configuration(&definition, &matches, arguments.global.config.as_deref(), typed)
         .map_err(|error| crate::exit::report(Err(error)))?;
-    let arguments =
-        definition.try_get_matches_from(all).and_then(|matches| Arguments::from_arg_matches(&matches)).map_err(show)?;
+    let arguments = definition
+        .try_get_matches_from(all)
+        .and_then(|matches| Arguments::from_arg_matches(&matches))
+        .map_err(show_file)?;
     let choice = match arguments.global.color {
         When::Auto => anstream::ColorChoice::Auto,
         When::Always => anstream::ColorChoice::Always,

@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &AuditArguments, global: &GlobalArguments) -> Resul
     let progress = Progress::new(global);
     let plan = arguments.matching.plan()?;
     arguments.resources.limit_threads()?;
-    let intake = intake::read(&arguments.input, &arguments.resources, &plan, &progress)?;
+    let intake = intake::read(&arguments.input, &[], &arguments.resources, &plan, &progress)?;
     let records = intake.old.into_iter().chain(intake.new).collect();
     let audit = plan.audit(records, arguments.sample, &progress)?;
     progress.finish();

@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
 use anyhow::bail;
-use clap::Args;
+use clap::parser::ValueSource;
+use clap::{Args, CommandFactory};
 use lookalike::{Comparison, Measure, Passage};
 use serde_json::json;
 
-use crate::arguments::{GlobalArguments, MatchArguments, ReadArguments, ResourceArguments};
+use crate::arguments::{Arguments, GlobalArguments, MatchArguments, ReadArguments, ResourceArguments};
 use crate::exit::Exit;
 use crate::intake::read_one_text;
 
@@ -32,9 +33,11 @@ pub(crate) struct CompareArguments {
     resources: ResourceArguments,
 }
 
-/// Whether `-t` was typed cannot be told from its value, so the question is asked of the words themselves.
+/// Whether `-t` was typed, which cannot be told from its value. A configuration file asks no question.
 fn asks_for_threshold() -> bool {
-    std::env::args().any(|word| word.starts_with("-t") || word.starts_with("--threshold"))
+    let typed = Arguments::command().try_get_matches().ok();
+    let compare = typed.as_ref().and_then(|typed| typed.subcommand_matches("compare"));
+    compare.and_then(|compare| compare.value_source("threshold")) == Some(ValueSource::CommandLine)
 }
 
 pub(crate) fn run(arguments: &CompareArguments, global: &GlobalArguments) -> Result<Exit> {

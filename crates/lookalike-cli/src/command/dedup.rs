@@ -7,7 +7,7 @@ use clap::Args;
 use lookalike::{Outcome, Stage, Watch};
 use lookalike_io::{
     Annotation, AtomicFile, Compression, FinishedFile, Format, Input, RawSpan, Rewrite, annotate, plan_outputs,
-    rewrite, rewrite_to_file,
+    refuse_overwriting, rewrite, rewrite_to_file,
 };
 
 use super::find;
@@ -62,6 +62,11 @@ struct DedupOutput {
 }
 
 impl DedupOutput {
+    /// Every file that is written; for several inputs, the folder that theirs go to.
+    fn paths(&self) -> impl Iterator<Item = &Path> {
+        [&self.output, &self.dropped, &self.pairs].into_iter().flatten().map(PathBuf::as_path)
+    }
+
     /// Whether the records themselves are written.
     fn writes_records(&self) -> bool {
         !self.check && !self.dry_run
@@ -72,7 +77,8 @@ pub(crate) fn run(arguments: &DedupArguments, global: &GlobalArguments) -> Resul
     let progress = Progress::new(global);
     let output = &arguments.output;
     check_destinations(output)?;
-    let found = find(&arguments.input, &arguments.matching, &arguments.resources, global, &progress)?;
+    let outputs: Vec<_> = output.paths().collect();
+    let found = find(&arguments.input, &outputs, &arguments.matching, &arguments.resources, global, &progress)?;
     let (outcome, records) = (&found.outcome, &found.records);
     // The list of pairs is the only output that can be larger than the input: it is refused before any is written.
     if output.pairs.is_some() {
@@ -83,6 +89,10 @@ pub(crate) fn run(arguments: &DedupArguments, global: &GlobalArguments) -> Resul
     if output.writes_records() {
         let new: Vec<Input> = records.new_inputs().map(|(_, input)| input.clone()).collect();
         let destinations = Destinations::choose(output.output.as_deref(), &arguments.input.inputs, &new)?;
+        if let Destinations::Files(paths) = &destinations {
+            // The old inputs, which have no output of their own, must not be overwritten either.
+            refuse_overwriting(records.inputs(), paths)?;
+        }
         files = write_records(arguments, outcome, records, &destinations, &progress)?;
     }
     if let Some(path) = &output.dropped {
@@ -102,7 +112,7 @@ pub(crate) fn run(arguments: &DedupArguments, global: &GlobalArguments) -> Resul
 
 /// Refuses, before anything is read, lists that would overwrite each other.
 fn check_destinations(output: &DedupOutput) -> Result<()> {
-    let files: Vec<&PathBuf> = [&output.output, &output.dropped, &output.pairs].into_iter().flatten().collect();
+    let files: Vec<&Path> = output.paths().collect();
     for (at, file) in files.iter().enumerate() {
         if files[..at].contains(file) {
             bail!("two outputs would be written to {}; give each a file of its own", lookalike_io::error::Shown(file));
@@ -128,9 +138,8 @@ impl Destinations {
         }
         let [first, rest @ ..] = inputs else { return Ok(Self::Stdout) };
         let same = |input: &Input| input.format == first.format && input.compression == first.compression;
-        let joins = !matches!(first.format, Format::Text | Format::Html | Format::Parquet);
-        let can_follow = joins && rest.iter().all(same);
-        if !rest.is_empty() && !can_follow {
+        let joins = !matches!(first.format, Format::Text | Format::Html | Format::Parquet) && rest.iter().all(same);
+        if !rest.is_empty() && !joins {
             bail!("these inputs cannot be written one after another; name a folder for them with -o");
         }
         Ok(Self::Stdout)
@@ -161,7 +170,9 @@ fn write_records(
                         let same_name = paths[at].file_name() == input.relative.file_name();
                         if same_name { input.compression } else { Compression::None }
                     });
-                    writer.write_file(Rewrite { compression, ..Rewrite::default() }, &mut file)?;
+                    writer
+                        .write_file(Rewrite { compression, ..Rewrite::default() }, &mut file)
+                        .map_err(|error| error.at_file(&paths[at]))?;
                     files.push(file.finish()?);
                 }
             }
@@ -194,22 +205,21 @@ struct RecordWriter<'a> {
 
 impl RecordWriter<'_> {
     /// Writes to a new file, on all threads where that helps.
-    fn write_file(&self, how: Rewrite, file: &mut AtomicFile) -> Result<()> {
+    fn write_file(&self, how: Rewrite, file: &mut AtomicFile) -> lookalike_io::Result<()> {
         if self.arguments.output.annotate {
             return self.write(how, file);
         }
-        Ok(rewrite_to_file(self.input, self.left_out(), how, file)?)
+        rewrite_to_file(self.input, self.left_out(), how, file)
     }
 
-    fn write(&self, how: Rewrite, out: &mut (dyn std::io::Write + Send)) -> Result<()> {
+    fn write(&self, how: Rewrite, out: &mut (dyn std::io::Write + Send)) -> lookalike_io::Result<()> {
         if self.arguments.output.annotate {
             let spans = self.records.of_input(self.index).map(|record| self.span(record));
             let annotations = self.records.of_input(self.index).map(|record| self.annotation(record));
-            annotate(self.input, self.first_position(), spans.zip(annotations), how, out)?;
+            annotate(self.input, self.first_position(), spans.zip(annotations), how, out)
         } else {
-            rewrite(self.input, self.left_out(), how, out)?;
+            rewrite(self.input, self.left_out(), how, out)
         }
-        Ok(())
     }
 
     /// Where the first record stands, good or bad; behind everything if there is none.

@@ -8,6 +8,8 @@ pub(crate) mod groups;
 pub(crate) mod pairs;
 pub(crate) mod plan;
 
+use std::path::Path;
+
 use anyhow::Result;
 use lookalike::{Outcome, Plan};
 
@@ -40,9 +42,10 @@ struct Found {
     outcome: Outcome,
 }
 
-/// Reads the inputs and finds what is alike.
+/// Reads the inputs and finds what is alike, which will be written to these outputs.
 fn find(
     inputs: &InputArguments,
+    outputs: &[&Path],
     matching: &MatchArguments,
     resources: &ResourceArguments,
     global: &GlobalArguments,
@@ -53,7 +56,7 @@ fn find(
         progress.say(&plan.to_string());
     }
     resources.limit_threads()?;
-    let Intake { old, new, records } = intake::read(inputs, resources, &plan, progress)?;
+    let Intake { old, new, records } = intake::read(inputs, outputs, resources, &plan, progress)?;
     let outcome = plan.finish(old, new, progress)?;
     Ok(Found { plan, records, outcome })
 }

@@ -46,7 +46,8 @@ pub(crate) struct PairLimit {
 pub(crate) fn run(arguments: &PairsArguments, global: &GlobalArguments) -> Result<Exit> {
     let progress = Progress::new(global).saying_pairs(!global.quiet && !global.json);
     let sink = Sink::open(arguments.result.output.as_deref())?;
-    let found = find(&arguments.input, &arguments.matching, &arguments.resources, global, &progress)?;
+    let outputs: Vec<_> = arguments.result.output.as_deref().into_iter().collect();
+    let found = find(&arguments.input, &outputs, &arguments.matching, &arguments.resources, global, &progress)?;
     arguments.limit.check(&found.outcome)?;
     write_pairs(&found.outcome, &found.records, sink, arguments.result.format())?.commit()?;
     summary::report(global, &found.plan, &found.outcome, &found.records, &progress);

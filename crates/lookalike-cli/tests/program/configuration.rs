@@ -1,0 +1,67 @@
+//! lookalike.toml and the environment.
+
+use crate::folder::Folder;
+use crate::texts::{FERRY, LATE_FERRY, jsonl};
+
+/// Two records that are 0.866667 alike, and a folder to run in.
+fn folder() -> Folder {
+    let folder = Folder::with("in.jsonl", jsonl(&[("a", FERRY), ("b", LATE_FERRY)]));
+    folder.write("deep/er/in.jsonl", folder.read("in.jsonl"));
+    folder
+}
+
+fn threshold_of(folder: &Folder, under: &str, flags: &str) -> f64 {
+    let run = folder.command(&format!("plan --json {flags}")).current_dir(folder.path(under)).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let plan: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+    plan["settings"]["threshold"].as_f64().unwrap()
+}
+
+#[test]
+fn the_nearest_file_upward_counts_and_flags_override_it() {
+    let folder = folder();
+    assert_eq!(threshold_of(&folder, "deep/er", ""), 0.8);
+    folder.write("lookalike.toml", "threshold = 0.9\n");
+    assert_eq!(threshold_of(&folder, "deep/er", ""), 0.9);
+    folder.write("deep/lookalike.toml", "threshold = 0.6\n");
+    assert_eq!(threshold_of(&folder, "deep/er", ""), 0.6);
+    assert_eq!(threshold_of(&folder, "", ""), 0.9);
+    assert_eq!(threshold_of(&folder, "deep/er", "-t 0.7"), 0.7);
+    folder.write("mine.toml", "threshold = 0.5\n");
+    assert_eq!(threshold_of(&folder, "", "--config mine.toml"), 0.5);
+}
+
+#[test]
+fn flags_of_other_commands_are_passed_over() {
+    let folder = folder();
+    // `dropped` means nothing to pairs, and `quiet` belongs to all.
+    folder.write("lookalike.toml", "threshold = 0.9\ndropped = \"dropped.tsv\"\nquiet = true\nexact = false\n");
+    let run = folder.done("pairs in.jsonl");
+    assert_eq!((run.text(), run.stderr.as_str()), ("", ""));
+    folder.done("dedup in.jsonl -t 0.8 -o out.jsonl");
+    assert_eq!(folder.text("dropped.tsv"), "b\ta\t0.866667\n");
+}
+
+#[test]
+fn lists_and_texts_are_written_as_they_are() {
+    let folder =
+        Folder::with("in.jsonl", format!("{{\"x\":\"{FERRY}\",\"y\":\"1\"}}\n{{\"x\":\"{FERRY}\",\"y\":\"2\"}}\n"));
+    folder.write("lookalike.toml", "text = [\"x\", \"y\"]\nid = \"none\"\nshingles = \"words:1\"\nthreshold = 0.5\n");
+    // 15 different words and one number each: 15 of 17 are shared.
+    assert_eq!(folder.done("pairs in.jsonl").text(), "in.jsonl:1\tin.jsonl:2\t0.882353\n");
+}
+
+#[test]
+fn the_environment_sets_resources_and_never_results() {
+    let folder = folder();
+    let plain = folder.done("pairs in.jsonl");
+    let run = |threads: &str| folder.command("pairs in.jsonl").env("LOOKALIKE_THREADS", threads).output().unwrap();
+    assert_eq!(run("3").stdout, plain.stdout);
+    let refused = run("none");
+    assert_eq!(refused.status.code(), Some(2), "the variable is read");
+    assert!(String::from_utf8(refused.stderr).unwrap().starts_with("error: invalid value 'none'"));
+    let before = folder.contents();
+    let lost = folder.command("dedup").env("LOOKALIKE_TMP", folder.path("gone")).output().unwrap();
+    assert_eq!(lost.status.code(), Some(2), "standard input cannot be copied there");
+    assert_eq!(folder.contents(), before);
+}

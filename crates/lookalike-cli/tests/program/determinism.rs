@@ -1,0 +1,113 @@
+//! The same records and settings give the same bytes, whatever the threads and the wrapping.
+
+use std::fmt::Write;
+
+use crate::folder::Folder;
+use crate::packing::{gunzip, gzip, unzstd, zstd};
+
+/// Enough for the exact comparison of all.
+const FEW: u64 = 4_000;
+/// Enough for several chunks to be read at once, and for several blocks of the compressed outputs.
+const MANY: u64 = 30_000;
+
+/// Numbers that look random and are the same everywhere (splitmix64).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+}
+
+/// Records of which about half are an earlier one with up to three words changed.
+fn corpus(records: u64) -> String {
+    let mut numbers = Numbers(7);
+    let mut texts: Vec<Vec<u64>> = Vec::new();
+    let mut lines = String::new();
+    for id in 0..records {
+        let mut words: Vec<u64> = if id > 0 && numbers.below(2) == 0 {
+            texts[numbers.below(id) as usize].clone()
+        } else {
+            (0..20 + numbers.below(60)).map(|_| numbers.below(500)).collect()
+        };
+        for _ in 0..numbers.below(4) {
+            let at = numbers.below(words.len() as u64) as usize;
+            words[at] = numbers.below(500);
+        }
+        let text: Vec<String> = words.iter().map(|word| format!("w{word}")).collect();
+        writeln!(lines, "{{\"id\":{id},\"text\":\"{}\",\"score\":{}}}", text.join(" "), numbers.below(9)).unwrap();
+        texts.push(words);
+    }
+    lines
+}
+
+/// Everything that a run of dedup writes.
+fn outputs(folder: &Folder, input: &str, flags: &str) -> [Vec<u8>; 3] {
+    let lists = "--dropped dropped.tsv --pairs pairs.parquet";
+    let run = folder.done(&format!("dedup {input} {lists} --keep max:score -t 0.7 {flags}"));
+    [run.stdout, folder.read("dropped.tsv"), folder.read("pairs.parquet")]
+}
+
+#[test]
+fn threads_and_wrappings_do_not_matter() {
+    let corpus = corpus(MANY);
+    let folder = Folder::with("in.jsonl", &corpus);
+    let expected = outputs(&folder, "in.jsonl", "-j 1");
+    assert!(expected[0].len() > 5 << 20, "{} bytes are one block", expected[0].len());
+    let dropped = expected[1].iter().filter(|byte| **byte == b'\n').count();
+    assert!((7_500..15_000).contains(&dropped), "{dropped} dropped records are no test");
+    for threads in [2, 7] {
+        assert!(outputs(&folder, "in.jsonl", &format!("-j {threads}")) == expected, "{threads} threads");
+    }
+    let (first, second) = corpus.as_bytes().split_at(corpus.len() / 3);
+    folder.write("in.jsonl.gz", [gzip(first), gzip(second)].concat());
+    folder.write("in.jsonl.zst", zstd(corpus.as_bytes()));
+    let [packed, dropped, pairs] = outputs(&folder, "in.jsonl.gz", "-j 1");
+    assert!([gunzip(&packed), dropped, pairs] == expected, "gzip");
+    assert!(outputs(&folder, "in.jsonl.gz", "-j 7")[0] == packed, "gzip on 7 threads");
+    let [packed, dropped, pairs] = outputs(&folder, "in.jsonl.zst", "-j 1");
+    assert!([unzstd(&packed), dropped, pairs] == expected, "zstd");
+    assert!(outputs(&folder, "in.jsonl.zst", "-j 7")[0] == packed, "zstd on 7 threads");
+}
+
+#[test]
+fn a_collection_in_pieces_gives_the_same_answer() {
+    let corpus = corpus(FEW);
+    let folder = Folder::with("in.jsonl", &corpus);
+    let lines: Vec<&str> = corpus.split_inclusive('\n').collect();
+    for (piece, lines) in lines.chunks(1_500).enumerate() {
+        folder.write(&format!("pieces/{piece}.jsonl"), lines.concat());
+    }
+    let [whole, dropped, pairs] = outputs(&folder, "in.jsonl", "");
+    assert!(outputs(&folder, "pieces", "") == [whole.clone(), dropped, pairs]);
+    folder.done("dedup pieces -o out --keep max:score -t 0.7");
+    let joined: Vec<u8> = (0..3).flat_map(|piece| folder.read(&format!("out/{piece}.jsonl"))).collect();
+    assert!(joined == whole);
+}
+
+#[test]
+fn sketches_with_much_recall_find_what_the_exact_comparison_finds() {
+    let folder = Folder::with("in.jsonl", corpus(FEW));
+    for threshold in [0.5, 0.8] {
+        let exact = folder.done(&format!("pairs in.jsonl -t {threshold} --exact")).stdout;
+        assert!(exact.len() > 10_000, "there is something to find at {threshold}");
+        let sketched = folder.done(&format!("pairs in.jsonl -t {threshold} --recall 0.99999")).stdout;
+        assert!(exact == sketched, "at {threshold}");
+    }
+}
+
+#[test]
+fn what_was_cleaned_is_clean() {
+    let folder = Folder::with("in.jsonl", corpus(FEW));
+    for keep in ["first", "longest", "min:score"] {
+        folder.done(&format!("dedup in.jsonl -o once.jsonl --exact --keep {keep}"));
+        folder.done(&format!("dedup once.jsonl -o twice.jsonl --exact --keep {keep}"));
+        assert!(folder.read("once.jsonl") == folder.read("twice.jsonl"), "--keep {keep}");
+        assert!(folder.read("once.jsonl").len() < folder.read("in.jsonl").len());
+        assert_eq!(folder.run("dedup once.jsonl --check --exact").status, Some(0));
+    }
+}

@@ -1,0 +1,16 @@
+//! The program as its users meet it: the real binary, run in folders of its own.
+
+mod folder;
+mod packing;
+mod texts;
+
+mod annotated;
+mod bad_input;
+mod cases;
+mod comparing;
+mod conduct;
+mod configuration;
+mod determinism;
+mod formats;
+mod lists;
+mod selection;
