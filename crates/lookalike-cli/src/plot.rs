@@ -1,4 +1,4 @@
-//! The S-curve: how probable it is that a pair of each similarity is found.
+//! The S-curve: how probable it is that a pair of each similarity is compared.
 
 use lookalike::Plan;
 
@@ -22,7 +22,7 @@ pub(crate) fn terminal(plan: &Plan) -> String {
         drawing += label;
         drawing += " │";
         for column in 0..WIDTH {
-            let filled = plan.finds(similarity_at(column)) * HEIGHT as f64 - row as f64;
+            let filled = plan.compares(similarity_at(column)) * HEIGHT as f64 - row as f64;
             let level = (filled.clamp(0.0, 1.0) * 8.0).round() as usize;
             let is_marked = column == threshold_column && level == 0;
             drawing.push(if is_marked { '┆' } else { LEVELS[level] });
@@ -33,7 +33,7 @@ pub(crate) fn terminal(plan: &Plan) -> String {
     drawing += &(0..WIDTH).map(|column| if column == threshold_column { '▲' } else { '─' }).collect::<String>();
     drawing += "\n       0    0.1   0.2   0.3   0.4   0.5   0.6   0.7   0.8   0.9    1\n";
     drawing += &format!(
-        "       probability of being found, by similarity; ▲ the threshold, {}: {:.2} %\n",
+        "       probability of being compared, by similarity; ▲ the threshold, {}: {:.2} % found\n",
         plan.settings().threshold,
         100.0 * plan.finds(plan.settings().threshold)
     );
@@ -51,7 +51,7 @@ pub(crate) fn svg(plan: &Plan) -> String {
     let threshold = plan.settings().threshold;
     let curve: Vec<String> = (0..=200)
         .map(|step| f64::from(step) / 200.0)
-        .map(|similarity| format!("{:.1},{:.1}", x(similarity), y(plan.finds(similarity))))
+        .map(|similarity| format!("{:.1},{:.1}", x(similarity), y(plan.compares(similarity))))
         .collect();
     let mut ticks = String::new();
     for tenth in 0..=10 {
@@ -74,9 +74,9 @@ pub(crate) fn svg(plan: &Plan) -> String {
          <style>text{{fill:#333}}.grid{{stroke:#ddd;fill:none}}.curve{{stroke:#0a6;stroke-width:3;fill:none}}\
          .threshold{{stroke:#c40;stroke-dasharray:4 3}}</style>\n\
          <rect width=\"590\" height=\"400\" fill=\"#fff\"/>\n\
-         <text x=\"{LEFT}\" y=\"28\" font-size=\"16\">Probability of being found, by similarity</text>\n\
+         <text x=\"{LEFT}\" y=\"28\" font-size=\"16\">Probability of being compared, by similarity</text>\n\
          {ticks}<path class=\"threshold\" d=\"M{at:.1} {TOP}V{bottom:.1}\"/>\n\
-         <text x=\"{at:.1}\" y=\"44\" text-anchor=\"middle\">{found:.2} % at {threshold}</text>\n\
+         <text x=\"{at:.1}\" y=\"44\" text-anchor=\"middle\">{found:.2} % found at {threshold}</text>\n\
          <polyline class=\"curve\" points=\"{curve}\"/>\n</svg>\n",
         at = x(threshold),
         bottom = TOP + HIGH,

@@ -8,6 +8,7 @@ mod usage;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
@@ -106,13 +107,27 @@ pub(crate) enum ShowProgress {
     Json,
 }
 
+/// A number of threads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Threads(usize);
+
+impl FromStr for Threads {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const MOST: usize = 1024;
+        let number = text.parse().ok().filter(|number| (1..=MOST).contains(number));
+        number.map(Self).ok_or_else(|| format!("it is no number from 1 to {MOST}"))
+    }
+}
+
 /// How much of the machine to use.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Resources")]
 pub(crate) struct ResourceArguments {
     /// Threads; as many as there are cores by default. Results do not depend on it
     #[arg(short = 'j', long, value_name = "N", env = "LOOKALIKE_THREADS")]
-    pub(crate) threads: Option<std::num::NonZeroUsize>,
+    pub(crate) threads: Option<Threads>,
     /// Where temporary files go
     #[arg(long, value_name = "DIR", env = "LOOKALIKE_TMP")]
     pub(crate) tmp: Option<PathBuf>,
@@ -121,7 +136,7 @@ pub(crate) struct ResourceArguments {
 impl ResourceArguments {
     pub(crate) fn threads(&self) -> usize {
         let available = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.threads.map_or_else(available, usize::from)
+        self.threads.map_or_else(available, |threads| threads.0)
     }
 
     /// Gives the engine as many threads as were asked for. Called once, before any work.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use lookalike::{Method, Plan};
+use lookalike::{Method, Plan, Verify};
 use lookalike_io::output::AtomicFile;
 use serde_json::json;
 
@@ -42,8 +42,13 @@ pub(crate) fn run(arguments: &PlanArguments, global: &GlobalArguments) -> Result
     writeln!(out, "memory     {:.0} bytes for a record of 200 words", plan.bytes_per_record(EXAMPLE_SHINGLES))?;
     writeln!(out)?;
     writeln!(out, "similarity  {}", tenths().map(|similarity| format!("{similarity:>7.1}")).collect::<String>())?;
-    let found = tenths().map(|similarity| format!("{:>7}", percent(plan.finds(similarity))));
-    writeln!(out, "found, %    {}", found.collect::<String>())?;
+    let compared = tenths().map(|similarity| format!("{:>7}", percent(plan.compares(similarity))));
+    writeln!(out, "compared, % {}", compared.collect::<String>())?;
+    writeln!(
+        out,
+        "found, %    {}",
+        tenths().map(|similarity| format!("{:>7}", found(&plan, similarity))).collect::<String>()
+    )?;
     writeln!(out)?;
     write!(out, "{}", plot::terminal(&plan))?;
     Ok(Exit::Done)
@@ -51,6 +56,16 @@ pub(crate) fn run(arguments: &PlanArguments, global: &GlobalArguments) -> Result
 
 fn tenths() -> impl Iterator<Item = f64> {
     (1..=10).map(|tenth| f64::from(tenth) / 10.0)
+}
+
+/// The share of pairs that are found and reported: below the threshold none is, unless candidates are not checked.
+fn found(plan: &Plan, similarity: f64) -> String {
+    let settings = plan.settings();
+    if settings.verify == Verify::Exact && similarity < settings.threshold {
+        "–".into()
+    } else {
+        percent(plan.finds(similarity))
+    }
 }
 
 /// A percentage in few digits that never says 100 for less.
@@ -65,7 +80,7 @@ fn as_json(plan: &Plan) -> serde_json::Value {
     let settings = plan.settings();
     let rule = plan.bucket_rule();
     let curve: Vec<_> =
-        tenths().map(|similarity| json!({"similarity": similarity, "found": plan.finds(similarity)})).collect();
+        tenths().map(|similarity| json!({"similarity": similarity, "compared": plan.compares(similarity), "found": plan.finds(similarity)})).collect();
     let scheme = match plan.method() {
         Method::Sketches(scheme) => json!({
             "hashes": scheme.slots,

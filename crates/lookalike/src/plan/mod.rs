@@ -143,6 +143,14 @@ impl Plan {
         }
     }
 
+    /// The probability that a pair of this similarity becomes a candidate: the S-curve of the bands alone.
+    pub fn compares(&self, similarity: f64) -> f64 {
+        match &self.method {
+            Method::Sketches(scheme) => scheme.meets(similarity),
+            Method::InvertedLists => 1.0,
+        }
+    }
+
     /// Bytes of memory that a record of so many shingles takes until the end of the run.
     pub fn bytes_per_record(&self, shingles: f64) -> f64 {
         const NUMBERS_AND_CLASSES: f64 = 72.0;
