@@ -49,7 +49,7 @@ fn in_words(error: anyhow::Error) -> String {
 }
 
 /// Whoever read the output has seen enough; that is no error.
-fn is_closed_pipe(error: &anyhow::Error) -> bool {
+pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let kind_of = |cause: &(dyn std::error::Error + 'static)| {
         let plain = cause.downcast_ref::<io::Error>().map(io::Error::kind);
         plain.or_else(|| cause.downcast_ref::<lookalike_io::Error>().and_then(lookalike_io::Error::io_kind))

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use lookalike::{Plan, Sketched, Stage, Watch};
-use lookalike_io::{Input, ReadOptions, Reader, read_all, refuse_overwriting};
+use lookalike_io::{Input, ReadOptions, Reader, read_all};
 
 use crate::arguments::{InputArguments, ResourceArguments};
 use crate::interrupt;
@@ -19,15 +19,16 @@ pub(crate) struct Intake {
     pub(crate) records: Records,
 }
 
-/// Reads the inputs of a command, none of which may stand where an output is to be written.
+/// Reads the inputs of a command, once the old and the new ones have passed `check_outputs`.
 pub(crate) fn read(
     arguments: &InputArguments,
-    outputs: &[&Path],
+    check_outputs: impl FnOnce(&[Input], &[Input]) -> Result<()>,
     resources: &ResourceArguments,
     plan: &Plan,
     progress: &Progress,
 ) -> Result<Intake> {
     let (old, new) = arguments.resolve(&resources.tmp())?;
+    check_outputs(&old, &new)?;
     let options = ReadOptions {
         keep: plan.settings().keep.field().map(|field| field.parse().map_err(anyhow::Error::msg)).transpose()?,
         within: arguments.within.clone(),
@@ -35,7 +36,6 @@ pub(crate) fn read(
     };
     let old_inputs = old.len();
     let inputs: Vec<Input> = old.into_iter().chain(new).collect();
-    refuse_overwriting(&inputs, outputs)?;
     progress.begin(Stage::Read, Some(inputs.iter().map(|input| input.size).sum()));
     let reader = Reader::open(inputs, options)?;
     let states = read_all(

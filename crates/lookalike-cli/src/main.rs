@@ -3,6 +3,7 @@
 mod arguments;
 mod command;
 mod config;
+mod destinations;
 mod exit;
 mod intake;
 mod interrupt;

@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
+use lookalike_io::error::Shown;
 use lookalike_io::parquet::{ColumnKind, ResultTable, Value};
-use lookalike_io::{AtomicFile, FinishedFile};
+use lookalike_io::{AtomicFile, Compression, FinishedFile};
 use serde_json::json;
 
 use crate::arguments::ResultFormat;
@@ -44,6 +45,9 @@ impl Sink {
     pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
         use std::os::fd::AsFd;
         match path {
+            Some(path) if Compression::by_name(path).is_some() => {
+                bail!("lists are not compressed, but {} is named so; leave the ending out", Shown(path))
+            }
             Some(path) => Ok(Self::File(Box::new(AtomicFile::create(path)?))),
             None => {
                 // A handle of its own: std's standard output would be flushed at every line.

@@ -215,10 +215,7 @@ fn keep_value(cell: &str) -> KeepValue {
     if cell.is_empty() {
         return KeepValue::Missing;
     }
-    match cell.parse::<f64>() {
-        Ok(number) if number.is_finite() => KeepValue::Number(number),
-        _ => KeepValue::Text(cell.into()),
-    }
+    KeepValue::parse_number(cell).unwrap_or_else(|| KeepValue::Text(cell.into()))
 }
 
 #[cfg(test)]

@@ -86,9 +86,9 @@ fn push_rest(line: &str, fields: &Fields, parsed: &mut Parsed) -> Result<()> {
     if let Some(field) = &fields.keep {
         let value = match field.value(line, found) {
             None | Some(Value::Null) => KeepValue::Missing,
-            Some(Value::Literal(literal, Kind::Number)) => KeepValue::Number(literal.parse().map_err(|_| {
+            Some(Value::Literal(literal, Kind::Number)) => KeepValue::parse_number(literal).ok_or_else(|| {
                 Error::new(format!("the number {literal} in the field {:?} cannot be read", field.path.as_str()))
-            })?),
+            })?,
             Some(Value::String(escaped)) => KeepValue::Text(plain(field, line, escaped, found, text)?.into()),
             Some(value) => return Err(field.unfit(value, "a number or a string", "--keep")),
         };
@@ -108,7 +108,8 @@ fn push_rest(line: &str, fields: &Fields, parsed: &mut Parsed) -> Result<()> {
         None => None,
         Some(field) => match field.value(line, found) {
             None | Some(Value::Null) => None,
-            Some(Value::String(escaped)) => Some(plain(field, line, escaped, found, text)?),
+            // An empty id is none: it could not be told from a missing one in any list.
+            Some(Value::String(escaped)) => Some(plain(field, line, escaped, found, text)?).filter(|id| !id.is_empty()),
             Some(Value::Literal(literal, Kind::Number)) => Some(literal),
             Some(value) => return Err(field.unfit(value, "a string or a number", "--id")),
         },

@@ -116,15 +116,17 @@ fn is_glob(path: &Path) -> bool {
 fn resolve_glob(argument: &Path, format: Option<Format>, tmp_dir: &Path, inputs: &mut Vec<Input>) -> Result<()> {
     let bad = |why: String| Error::new(format!("{} is not a glob: {why}", Shown(argument))).at_file(argument);
     let pattern = argument.to_str().ok_or_else(|| bad("it is not UTF-8".into()))?;
-    let options = glob::MatchOptions { require_literal_leading_dot: true, ..Default::default() };
-    let matches = glob::glob_with(pattern, options).map_err(|error| bad(error.to_string()))?;
+    // Hidden files are passed over below: the glob's own option for that cannot stand names that are not UTF-8.
+    let shows_hidden = pattern.split('/').any(|part| part.starts_with('.') && is_glob(Path::new(part)));
+    let matches = glob::glob(pattern).map_err(|error| bad(error.to_string()))?;
     let mut found = Vec::new();
     for path in matches {
         let path = path.map_err(|error| {
             let path = error.path().to_path_buf();
             Error::io("cannot list", &path, error.into()).advise("check its permissions")
         })?;
-        if path.is_file() {
+        let is_shown = shows_hidden || !path.file_name().is_some_and(is_hidden);
+        if is_shown && path.is_file() {
             found.push(path);
         }
     }

@@ -17,7 +17,7 @@ use crate::warc::WarcChunks;
 /// How an input is written again. The default is a plain file that stands alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rewrite {
-    /// How the output is compressed. (Text, HTML and Parquet files stay as they are.)
+    /// How the output is compressed. (Parquet compresses itself.)
     pub compression: Compression,
     /// Leaves out what stands before this position, such as the CSV header of a file that follows another.
     pub from: u64,
@@ -41,7 +41,7 @@ pub fn rewrite(
     match input.format {
         Format::Text | Format::Html => {
             if left_out.next().is_none() {
-                copy_file(input, out)?;
+                copy_file(input, how, out)?;
             }
         }
         Format::Parquet => {
@@ -54,6 +54,13 @@ pub fn rewrite(
         _ => copy_all_but(input, left_out, how, out)?,
     }
     input.check_unchanged()
+}
+
+/// The first `length` bytes of an input, decompressed.
+pub fn read_start(input: &Input, length: u64) -> Result<Vec<u8>> {
+    let mut start = Vec::new();
+    SpanReader::open(input)?.read_until(length, &mut start)?;
+    Ok(start)
 }
 
 /// [`rewrite()`] into a new file. Plain files of lines are copied on all threads of the rayon pool that this runs in.
@@ -77,7 +84,15 @@ pub fn rewrite_to_file(
     input.check_unchanged()
 }
 
-fn copy_file(input: &Input, out: &mut dyn Write) -> Result<()> {
+/// A file that keeps its compression is not compressed anew.
+fn copy_file(input: &Input, how: Rewrite, out: &mut (dyn Write + Send)) -> Result<()> {
+    if input.compression != how.compression {
+        let mut reader = SpanReader::open(input)?;
+        let mut out = CompressedWriter::new(out, how.compression);
+        reader.copy_rest(&mut out)?;
+        out.finish().map_err(Error::sink)?;
+        return Ok(());
+    }
     let mut file = File::open(&input.path).map_err(|error| Error::io("cannot open", &input.name, error))?;
     io::copy(&mut file, out).map_err(Error::sink)?;
     Ok(())

@@ -167,7 +167,14 @@ fn interval(counts: &[Counts], seed: u64, part_and_whole: impl Fn(&Counts) -> (u
         .collect();
     shares.sort_unstable_by(f64::total_cmp);
     let at = |quantile: f64| shares[((shares.len() - 1) as f64 * quantile).round() as usize];
-    Some(Interval { share: measured, low: at(0.025), high: at(0.975) })
+    let (mut low, high) = (at(0.025), at(0.975));
+    if measured == 1.0 {
+        // Resampling cannot see what the sample has not seen. If n records went well, a share of 0.025^(1/n) of good
+        // ones would still do so once in forty times.
+        let records = counts.iter().filter(|counts| part_and_whole(counts).1 > 0).count();
+        low = 0.025f64.powf(1.0 / records as f64);
+    }
+    Some(Interval { share: measured, low, high })
 }
 
 #[cfg(test)]

@@ -165,7 +165,7 @@ impl SplitMix {
         word ^ (word >> 31)
     }
 
-    /// A number below `bound`, without bias worth speaking of (bound is far below 2³²).
+    /// A number below `bound`, with a bias of at most bound/2⁶⁴.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
     }

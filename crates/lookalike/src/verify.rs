@@ -95,7 +95,7 @@ fn estimate(
 pub(crate) struct DistinctSets {
     pieces: Vec<Vec<u64>>,
     /// For each class: the piece that holds its set, and where.
-    places: Vec<(u32, u32, u32)>,
+    places: Vec<(u32, usize, usize)>,
 }
 
 impl DistinctSets {
@@ -113,7 +113,7 @@ impl DistinctSets {
     /// The sets of these classes.
     pub(crate) fn of_classes(collection: &Collection, classes: &Classes, needed: &[u32]) -> Self {
         const CLASSES_IN_A_PIECE: usize = 1024;
-        let pieces: Vec<(Vec<u64>, Vec<u32>)> = needed
+        let pieces: Vec<(Vec<u64>, Vec<usize>)> = needed
             .par_chunks(CLASSES_IN_A_PIECE)
             .map(|piece| {
                 let shingles = |class: &u32| collection.shingles(classes.representative(*class));
@@ -124,7 +124,7 @@ impl DistinctSets {
                     elements.extend_from_slice(shingles(class));
                     let distinct = sort_distinct(&mut elements[start..]);
                     elements.truncate(start + distinct);
-                    ends.push(elements.len() as u32);
+                    ends.push(elements.len());
                 }
                 (elements, ends)
             })
@@ -143,7 +143,7 @@ impl DistinctSets {
     /// The set of a class that was asked for.
     pub(crate) fn set(&self, class: u32) -> &[u64] {
         let (piece, start, end) = self.places[class as usize];
-        &self.pieces[piece as usize][start as usize..end as usize]
+        &self.pieces[piece as usize][start..end]
     }
 }
 

@@ -68,9 +68,22 @@ impl InputArguments {
         } else {
             &stdin
         };
+        let names_stdin = |paths: &[PathBuf]| paths.iter().any(|path| path.as_os_str() == "-");
+        if names_stdin(inputs) && names_stdin(&self.against) {
+            bail!(
+                "standard input cannot be both the records and what they are compared with; name a file for one of them"
+            );
+        }
         let format = self.read.input_format;
         let resolve = |paths: &[PathBuf]| Inputs::resolve_with(paths, format, tmp, &mut Stdin::default());
         let new = resolve(inputs)?;
+        let is_guess = |input: &&Input| format.is_none() && input.is_stdin() && input.format == Format::Text;
+        if new.iter().find(is_guess).is_some() {
+            bail!(
+                "the format of standard input cannot be told from its content; say which with --input-format: csv, tsv, \
+                 lines, sets, or txt if all of it is one record"
+            );
+        }
         let old = if self.against.is_empty() { Vec::new() } else { resolve(&self.against)? };
         Ok((old, new))
     }

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Result;
 use clap::{Args, ValueEnum};
+use lookalike_io::{Input, refuse_overwriting};
 
 /// The form of a list of pairs, groups or dropped records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -42,8 +44,20 @@ pub(crate) struct ResultArguments {
 }
 
 impl ResultArguments {
+    /// The file to write; none for standard output.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|path| path.as_os_str() != "-")
+    }
+
+    /// Refuses an output that would take the place of an input.
+    pub(crate) fn check(&self, old: &[Input], new: &[Input]) -> Result<()> {
+        let file: Vec<&Path> = self.file().into_iter().collect();
+        refuse_overwriting(old, &file)?;
+        Ok(refuse_overwriting(new, &file)?)
+    }
+
     pub(crate) fn format(&self) -> ResultFormat {
-        let by_name = || self.output.as_deref().map_or(ResultFormat::Text, ResultFormat::by_name);
+        let by_name = || self.file().map_or(ResultFormat::Text, ResultFormat::by_name);
         self.format.unwrap_or_else(by_name)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 use lookalike::{Audit, Interval};
 
@@ -28,8 +28,11 @@ pub(crate) struct AuditArguments {
 pub(crate) fn run(arguments: &AuditArguments, global: &GlobalArguments) -> Result<Exit> {
     let progress = Progress::new(global);
     let plan = arguments.matching.plan()?;
+    if !arguments.input.against.is_empty() {
+        bail!("audit measures one collection; leave --against out, or name its files as inputs");
+    }
     arguments.resources.limit_threads()?;
-    let intake = intake::read(&arguments.input, &[], &arguments.resources, &plan, &progress)?;
+    let intake = intake::read(&arguments.input, |_, _| Ok(()), &arguments.resources, &plan, &progress)?;
     let records = intake.old.into_iter().chain(intake.new).collect();
     let audit = plan.audit(records, arguments.sample, &progress)?;
     progress.finish();

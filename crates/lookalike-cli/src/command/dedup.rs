@@ -1,19 +1,20 @@
 //! `lookalike dedup`: the records without their near-duplicates.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
 use lookalike::{Outcome, Stage, Watch};
 use lookalike_io::{
-    Annotation, AtomicFile, Compression, FinishedFile, Format, Input, RawSpan, Rewrite, annotate, plan_outputs,
-    refuse_overwriting, rewrite, rewrite_to_file,
+    Annotation, AtomicFile, Compression, FinishedFile, Format, Input, RawSpan, Rewrite, annotate, read_start, rewrite,
+    rewrite_to_file,
 };
 
 use super::find;
-use super::pairs::{PairLimit, write_pairs_file};
+use super::pairs::{PairLimit, write_pairs};
 use crate::arguments::{GlobalArguments, InputArguments, MatchArguments, ResourceArguments, ResultFormat};
-use crate::exit::Exit;
+use crate::destinations::{Destinations, Wanted};
+use crate::exit::{Exit, is_closed_pipe};
 use crate::names::Records;
 use crate::progress::Progress;
 use crate::results::{Cell, Column, Sink, Table};
@@ -53,20 +54,15 @@ struct DedupOutput {
     /// Keep all records, and add to each its group, role, group size and similarity
     #[arg(long)]
     annotate: bool,
-    /// Write nothing; the exit status is 1 if there are near-duplicates
+    /// Do not write the records; the exit status is 1 if there are near-duplicates
     #[arg(long)]
     check: bool,
-    /// Write nothing; say what would be dropped
+    /// Do not write the records; say how many would be dropped (--dropped lists them)
     #[arg(short = 'n', long)]
     dry_run: bool,
 }
 
 impl DedupOutput {
-    /// Every file that is written; for several inputs, the folder that theirs go to.
-    fn paths(&self) -> impl Iterator<Item = &Path> {
-        [&self.output, &self.dropped, &self.pairs].into_iter().flatten().map(PathBuf::as_path)
-    }
-
     /// Whether the records themselves are written.
     fn writes_records(&self) -> bool {
         !self.check && !self.dry_run
@@ -76,74 +72,53 @@ impl DedupOutput {
 pub(crate) fn run(arguments: &DedupArguments, global: &GlobalArguments) -> Result<Exit> {
     let progress = Progress::new(global);
     let output = &arguments.output;
-    check_destinations(output)?;
-    let outputs: Vec<_> = output.paths().collect();
-    let found = find(&arguments.input, &outputs, &arguments.matching, &arguments.resources, global, &progress)?;
+    let wanted = Wanted {
+        typed: &arguments.input.inputs,
+        output: output.output.as_deref().filter(|path| path.as_os_str() != "-"),
+        lists: [&output.dropped, &output.pairs].into_iter().flatten().map(PathBuf::as_path).collect(),
+        writes_records: output.writes_records(),
+        annotates: output.annotate,
+    };
+    // Opened first: a list that cannot be written is said before hours of work.
+    let dropped = output.dropped.as_deref().map(|path| Sink::open(Some(path))).transpose()?;
+    let pairs = output.pairs.as_deref().map(|path| Sink::open(Some(path))).transpose()?;
+    let mut destinations = Destinations::Nowhere;
+    let plan_outputs = |old: &[Input], new: &[Input]| {
+        destinations = Destinations::plan(&wanted, old, new)?;
+        Ok(())
+    };
+    let found = find(&arguments.input, plan_outputs, &arguments.matching, &arguments.resources, global, &progress)?;
     let (outcome, records) = (&found.outcome, &found.records);
-    // The list of pairs is the only output that can be larger than the input: it is refused before any is written.
-    if output.pairs.is_some() {
+
+    // Lists first: a reader of the records who has seen enough must not cost them.
+    let mut files = Vec::new();
+    if let (Some(sink), Some(path)) = (dropped, &output.dropped) {
+        files.extend(write_dropped(outcome, records, sink, ResultFormat::by_name(path))?.finish()?);
+    }
+    if let (Some(sink), Some(path)) = (pairs, &output.pairs) {
         arguments.limit.check(outcome)?;
+        files.extend(write_pairs(outcome, records, sink, ResultFormat::by_name(path))?.finish()?);
     }
     progress.begin(Stage::Write, Some(records.new_inputs().map(|(_, input)| input.size).sum()));
-    let mut files = Vec::new();
-    if output.writes_records() {
-        let new: Vec<Input> = records.new_inputs().map(|(_, input)| input.clone()).collect();
-        let destinations = Destinations::choose(output.output.as_deref(), &arguments.input.inputs, &new)?;
-        if let Destinations::Files(paths) = &destinations {
-            // The old inputs, which have no output of their own, must not be overwritten either.
-            refuse_overwriting(records.inputs(), paths)?;
+    let written = write_records(arguments, outcome, records, &destinations, &progress);
+    let seen_enough = match written {
+        Ok(outputs) => {
+            files.extend(outputs);
+            None
         }
-        files = write_records(arguments, outcome, records, &destinations, &progress)?;
-    }
-    if let Some(path) = &output.dropped {
-        files.extend(write_dropped(outcome, records, path)?.finish()?);
-    }
-    if let Some(path) = &output.pairs {
-        files.extend(write_pairs_file(outcome, records, path)?.finish()?);
-    }
+        Err(error) if is_closed_pipe(&error) => Some(error),
+        Err(error) => return Err(error),
+    };
     // All outputs are whole and durable; only now do they appear.
     for file in files {
         file.appear()?;
     }
+    if let Some(error) = seen_enough {
+        return Err(error);
+    }
     summary::report(global, &found.plan, outcome, records, &progress);
     let has_duplicates = outcome.summary().dropped > 0;
     Ok(if output.check && has_duplicates { Exit::No } else { Exit::Done })
-}
-
-/// Refuses, before anything is read, lists that would overwrite each other.
-fn check_destinations(output: &DedupOutput) -> Result<()> {
-    let files: Vec<&Path> = output.paths().collect();
-    for (at, file) in files.iter().enumerate() {
-        if files[..at].contains(file) {
-            bail!("two outputs would be written to {}; give each a file of its own", lookalike_io::error::Shown(file));
-        }
-    }
-    if let Some(path) = [&output.dropped, &output.pairs].into_iter().flatten().find(|path| path.is_dir()) {
-        bail!("{} is a folder; name a file in it", lookalike_io::error::Shown(path));
-    }
-    Ok(())
-}
-
-/// Where the records of each input go.
-enum Destinations {
-    Files(Vec<PathBuf>),
-    Stdout,
-}
-
-impl Destinations {
-    fn choose(output: Option<&Path>, typed: &[PathBuf], inputs: &[Input]) -> Result<Self> {
-        if let Some(output) = output {
-            let into_folder = lookalike_io::is_folder_output(typed, inputs);
-            return Ok(Self::Files(plan_outputs(inputs, output, into_folder)?));
-        }
-        let [first, rest @ ..] = inputs else { return Ok(Self::Stdout) };
-        let same = |input: &Input| input.format == first.format && input.compression == first.compression;
-        let joins = !matches!(first.format, Format::Text | Format::Html | Format::Parquet) && rest.iter().all(same);
-        if !rest.is_empty() && !joins {
-            bail!("these inputs cannot be written one after another; name a folder for them with -o");
-        }
-        Ok(Self::Stdout)
-    }
 }
 
 /// Writes the records of every input; files have yet to appear, standard output is done.
@@ -156,6 +131,9 @@ fn write_records(
 ) -> Result<Vec<FinishedFile>> {
     let mut sink = Sink::open(None)?;
     let mut files = Vec::new();
+    if let Destinations::Stdout = destinations {
+        refuse_other_headers(outcome, records)?;
+    }
     let last = records.inputs().len() - 1;
     for (at, (index, input)) in records.new_inputs().enumerate() {
         let is_whole_file = matches!(input.format, Format::Text | Format::Html);
@@ -176,6 +154,7 @@ fn write_records(
                     files.push(file.finish()?);
                 }
             }
+            Destinations::Nowhere => {}
             // An input without records adds nothing to those before it, not even its header.
             Destinations::Stdout if at > 0 && writer.first_position() == u64::MAX => {}
             Destinations::Stdout => {
@@ -192,6 +171,31 @@ fn write_records(
     }
     sink.commit()?;
     Ok(files)
+}
+
+/// Refuses to put tables with different headers under one.
+fn refuse_other_headers(outcome: &Outcome, records: &Records) -> Result<()> {
+    let mut first: Option<(Vec<u8>, &Input)> = None;
+    for (index, input) in records.new_inputs().filter(|(_, input)| matches!(input.format, Format::Csv | Format::Tsv)) {
+        let Some(end) = first_position(outcome, records, index) else { continue };
+        let header = read_start(input, end)?;
+        let (header_of_first, first) = first.get_or_insert_with(|| (header.clone(), input));
+        if header.trim_ascii() != header_of_first.trim_ascii() {
+            bail!(
+                "{} and {} have different headers, so their rows cannot stand in one table; name a folder for them with -o",
+                lookalike_io::error::Shown(&first.name),
+                lookalike_io::error::Shown(&input.name)
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Where the first record of an input stands, good or bad.
+fn first_position(outcome: &Outcome, records: &Records, index: usize) -> Option<u64> {
+    let good = records.of_input(index).next().map(|record| outcome.numbers()[record].position());
+    let bad = records.bad_of_input(index).next().map(|span| span.position);
+    good.into_iter().chain(bad).min()
 }
 
 /// Writes the records of one input.
@@ -224,9 +228,7 @@ impl RecordWriter<'_> {
 
     /// Where the first record stands, good or bad; behind everything if there is none.
     fn first_position(&self) -> u64 {
-        let good = self.records.of_input(self.index).next().map(|record| self.span(record).position);
-        let bad = self.records.bad_of_input(self.index).next().map(|span| span.position);
-        good.into_iter().chain(bad).min().unwrap_or(u64::MAX)
+        first_position(self.outcome, self.records, self.index).unwrap_or(u64::MAX)
     }
 
     fn span(&self, record: usize) -> RawSpan {
@@ -262,9 +264,9 @@ impl RecordWriter<'_> {
 }
 
 /// Writes what was dropped, and for whom.
-fn write_dropped(outcome: &Outcome, records: &Records, path: &Path) -> Result<Sink> {
+fn write_dropped(outcome: &Outcome, records: &Records, sink: Sink, format: ResultFormat) -> Result<Sink> {
     const COLUMNS: &[Column] = &[Column::Text("id"), Column::Text("kept"), Column::Similarity("similarity")];
-    let mut table = Table::new(Sink::open(Some(path))?, ResultFormat::by_name(path), COLUMNS)?;
+    let mut table = Table::new(sink, format, COLUMNS)?;
     for record in outcome.old()..outcome.len() {
         if let Some((keeper, similarity)) = outcome.original_of(record) {
             let (id, kept) = (records.name(record), records.name(keeper));

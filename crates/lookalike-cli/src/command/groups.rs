@@ -35,9 +35,15 @@ pub(crate) struct GroupsArguments {
 
 pub(crate) fn run(arguments: &GroupsArguments, global: &GlobalArguments) -> Result<Exit> {
     let progress = Progress::new(global);
-    let sink = Sink::open(arguments.result.output.as_deref())?;
-    let outputs: Vec<_> = arguments.result.output.as_deref().into_iter().collect();
-    let found = find(&arguments.input, &outputs, &arguments.matching, &arguments.resources, global, &progress)?;
+    let sink = Sink::open(arguments.result.file())?;
+    let found = find(
+        &arguments.input,
+        |old, new| arguments.result.check(old, new),
+        &arguments.matching,
+        &arguments.resources,
+        global,
+        &progress,
+    )?;
     let groups = found.outcome.groups();
     match arguments.result.format() {
         ResultFormat::Text => write_lines(&groups, &found.records, sink)?,

@@ -8,10 +8,9 @@ pub(crate) mod groups;
 pub(crate) mod pairs;
 pub(crate) mod plan;
 
-use std::path::Path;
-
 use anyhow::Result;
 use lookalike::{Outcome, Plan};
+use lookalike_io::Input;
 
 use crate::arguments::{Arguments, Command, GlobalArguments, InputArguments, MatchArguments, ResourceArguments};
 use crate::exit::Exit;
@@ -42,10 +41,10 @@ struct Found {
     outcome: Outcome,
 }
 
-/// Reads the inputs and finds what is alike, which will be written to these outputs.
+/// Reads the inputs and finds what is alike. `check_outputs` is shown the old and the new inputs before they are read.
 fn find(
     inputs: &InputArguments,
-    outputs: &[&Path],
+    check_outputs: impl FnOnce(&[Input], &[Input]) -> Result<()>,
     matching: &MatchArguments,
     resources: &ResourceArguments,
     global: &GlobalArguments,
@@ -56,7 +55,7 @@ fn find(
         progress.say(&plan.to_string());
     }
     resources.limit_threads()?;
-    let Intake { old, new, records } = intake::read(inputs, outputs, resources, &plan, progress)?;
+    let Intake { old, new, records } = intake::read(inputs, check_outputs, resources, &plan, progress)?;
     let outcome = plan.finish(old, new, progress)?;
     Ok(Found { plan, records, outcome })
 }

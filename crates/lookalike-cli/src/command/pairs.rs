@@ -1,7 +1,5 @@
 //! `lookalike pairs`: every similar pair, with its similarity.
 
-use std::path::Path;
-
 use anyhow::{Result, bail};
 use clap::Args;
 use lookalike::Outcome;
@@ -45,9 +43,15 @@ pub(crate) struct PairLimit {
 
 pub(crate) fn run(arguments: &PairsArguments, global: &GlobalArguments) -> Result<Exit> {
     let progress = Progress::new(global).saying_pairs(!global.quiet && !global.json);
-    let sink = Sink::open(arguments.result.output.as_deref())?;
-    let outputs: Vec<_> = arguments.result.output.as_deref().into_iter().collect();
-    let found = find(&arguments.input, &outputs, &arguments.matching, &arguments.resources, global, &progress)?;
+    let sink = Sink::open(arguments.result.file())?;
+    let found = find(
+        &arguments.input,
+        |old, new| arguments.result.check(old, new),
+        &arguments.matching,
+        &arguments.resources,
+        global,
+        &progress,
+    )?;
     arguments.limit.check(&found.outcome)?;
     write_pairs(&found.outcome, &found.records, sink, arguments.result.format())?.commit()?;
     summary::report(global, &found.plan, &found.outcome, &found.records, &progress);
@@ -69,12 +73,8 @@ impl PairLimit {
     }
 }
 
-/// Writes the pairs to a file of their own, in the form that its name tells.
-pub(crate) fn write_pairs_file(outcome: &Outcome, records: &Records, path: &Path) -> Result<Sink> {
-    write_pairs(outcome, records, Sink::open(Some(path))?, ResultFormat::by_name(path))
-}
-
-fn write_pairs(outcome: &Outcome, records: &Records, sink: Sink, format: ResultFormat) -> Result<Sink> {
+/// Writes every pair.
+pub(crate) fn write_pairs(outcome: &Outcome, records: &Records, sink: Sink, format: ResultFormat) -> Result<Sink> {
     const COLUMNS: &[Column] = &[Column::Text("left"), Column::Text("right"), Column::Similarity("similarity")];
     let mut table = Table::new(sink, format, COLUMNS)?;
     // Pairs come by their left record, so its name is looked up once for all of them.

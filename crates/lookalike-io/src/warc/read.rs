@@ -165,10 +165,7 @@ fn header<'a>(fields: &Fields<'a>, field: &FieldPath) -> Option<Cow<'a, str>> {
 fn keep_value(header: Option<Cow<'_, str>>) -> KeepValue {
     match header {
         None => KeepValue::Missing,
-        Some(text) => match text.parse::<f64>() {
-            Ok(number) if number.is_finite() => KeepValue::Number(number),
-            _ => KeepValue::Text(text.into()),
-        },
+        Some(text) => KeepValue::parse_number(&text).unwrap_or_else(|| KeepValue::Text(text.into())),
     }
 }
 

@@ -32,21 +32,39 @@ pub(crate) fn keep_order(collection: &Collection, keep: &Keep) -> Vec<u32> {
 /// Numbers by value, then strings by bytes, in the direction given; whatever the direction, those without the field
 /// come last.
 fn compare(left: &KeepValue, right: &KeepValue, direct: impl Fn(Ordering) -> Ordering) -> Ordering {
-    use KeepValue::{Missing, Number, Text};
+    use KeepValue::{Integer, Missing, Number, Text};
     match (left, right) {
         (Missing, Missing) => Ordering::Equal,
         (Missing, _) => Ordering::Greater,
         (_, Missing) => Ordering::Less,
         (Number(left), Number(right)) => direct(left.total_cmp(right)),
+        (Integer(left), Integer(right)) => direct(left.cmp(right)),
+        (Integer(left), Number(right)) => direct(compare_mixed(*left, *right)),
+        (Number(left), Integer(right)) => direct(compare_mixed(*right, *left).reverse()),
         (Text(left), Text(right)) => direct(left.as_bytes().cmp(right.as_bytes())),
-        (Number(_), Text(_)) => direct(Ordering::Less),
-        (Text(_), Number(_)) => direct(Ordering::Greater),
+        (Number(_) | Integer(_), Text(_)) => direct(Ordering::Less),
+        (Text(_), Number(_) | Integer(_)) => direct(Ordering::Greater),
     }
+}
+
+/// A large integer against a float: as floats, and where those are equal, as integers.
+fn compare_mixed(integer: i64, float: f64) -> Ordering {
+    (integer as f64).total_cmp(&float).then_with(|| i128::from(integer).cmp(&(float as i128)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn large_integers_compare_exactly() {
+        let value = |text: &str| KeepValue::parse_number(text).unwrap();
+        let ascending = ["-9007199254740993", "3", "9007199254740992", "9007199254740993", "9007199254740994", "1e17"];
+        for pair in ascending.windows(2) {
+            assert_eq!(compare(&value(pair[0]), &value(pair[1]), |order| order), Ordering::Less, "{pair:?}");
+            assert_eq!(compare(&value(pair[1]), &value(pair[0]), |order| order), Ordering::Greater, "{pair:?}");
+        }
+    }
 
     #[test]
     fn fields_compare_as_numbers_or_bytes_and_missing_ones_come_last() {

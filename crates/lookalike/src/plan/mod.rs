@@ -208,7 +208,7 @@ impl fmt::Display for Plan {
             "{}",
             match settings.shingles {
                 crate::settings::Shingles::Words { .. } => {
-                    " (a word is a run of letters, digits and _; in scripts without spaces, one character)"
+                    " (a word is a run of letters, digits and _; in scripts without spaces, one character with its marks)"
                 }
                 _ => "",
             }
