@@ -8,9 +8,9 @@ use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::options::Format;
 use crate::output::AtomicFile;
-use crate::parallel_copy::copy_all_but as copy_all_but_in_parallel;
 use crate::parquet::{self, ParquetFile};
 use crate::parsed::RawSpan;
+use crate::plain_copy;
 use crate::spans::SpanReader;
 use crate::warc::WarcChunks;
 
@@ -63,7 +63,7 @@ pub fn read_start(input: &Input, length: u64) -> Result<Vec<u8>> {
     Ok(start)
 }
 
-/// [`rewrite()`] into a new file. Plain files of lines are copied on all threads of the rayon pool that this runs in.
+/// [`rewrite()`] into a new file. Plain files of lines are copied by the kernel.
 pub fn rewrite_to_file(
     input: &Input,
     left_out: impl IntoIterator<Item = RawSpan>,
@@ -77,7 +77,7 @@ pub fn rewrite_to_file(
     };
     input.check_unchanged()?;
     let source = File::open(&input.path).map_err(|error| Error::io("cannot open", &input.name, error))?;
-    copy_all_but_in_parallel(&source, input.size, left_out.into_iter(), target).map_err(|error| {
+    plain_copy::copy_all_but(&source, input.size, left_out.into_iter(), target).map_err(|error| {
         let has_ended = error.kind() == io::ErrorKind::UnexpectedEof;
         if has_ended { input.changed() } else { Error::sink(error) }
     })?;

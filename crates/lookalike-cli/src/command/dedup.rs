@@ -208,7 +208,7 @@ struct RecordWriter<'a> {
 }
 
 impl RecordWriter<'_> {
-    /// Writes to a new file, on all threads where that helps.
+    /// Writes to a new file, by the quickest way there is.
     fn write_file(&self, how: Rewrite, file: &mut AtomicFile) -> lookalike_io::Result<()> {
         if self.arguments.output.annotate {
             return self.write(how, file);
