@@ -14,6 +14,8 @@ use rayon::prelude::*;
 pub(crate) struct Stretch {
     input: usize,
     ids: Ids,
+    /// The hashes of the ids, with the index of the record.
+    id_hashes: Vec<(u64, u32)>,
     raw_lengths: Vec<u32>,
     bad: Vec<BadRecord>,
 }
@@ -21,9 +23,12 @@ pub(crate) struct Stretch {
 impl Stretch {
     /// Takes out of a parsed chunk what outlives it.
     pub(crate) fn take(input: usize, parsed: &mut Parsed) -> Self {
+        let ids = std::mem::take(&mut parsed.ids);
+        let hash = |index| ids.get(index).map(|id| (hash_item(id.as_bytes()), index as u32));
         Self {
             input,
-            ids: std::mem::take(&mut parsed.ids),
+            id_hashes: (0..ids.len()).filter_map(hash).collect(),
+            ids,
             raw_lengths: std::mem::take(&mut parsed.raw_lengths),
             bad: std::mem::take(&mut parsed.bad),
         }
@@ -146,9 +151,7 @@ impl Records {
             let mut hashes: Vec<(u64, u32)> = Vec::with_capacity(records.len());
             for (stretch, (start, _)) in self.stretches.iter().zip(&self.starts) {
                 if records.contains(start) {
-                    let hash =
-                        |index| stretch.ids.get(index).map(|id| (hash_item(id.as_bytes()), (start + index) as u32));
-                    hashes.extend((0..stretch.len()).filter_map(hash));
+                    hashes.extend(stretch.id_hashes.iter().map(|(hash, index)| (*hash, *start as u32 + index)));
                 }
             }
             hashes.par_sort_unstable();

@@ -13,4 +13,5 @@ mod configuration;
 mod determinism;
 mod formats;
 mod lists;
+mod outputs;
 mod selection;

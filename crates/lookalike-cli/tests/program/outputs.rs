@@ -1,0 +1,68 @@
+//! What must never happen to outputs: one taking the place of another, a lie in a name, a list lost on the way.
+
+use crate::folder::Folder;
+
+const RECORDS: &str = "{\"id\":1,\"text\":\"a b c d e f\"}\n{\"id\":2,\"text\":\"A B C D E F\"}\n";
+
+fn refused(folder: &Folder, arguments: &str, why: &str) {
+    let before = folder.contents();
+    let run = folder.run(arguments);
+    assert_eq!(run.status, Some(2), "{arguments}: {run:?}");
+    assert!(run.stderr.contains(why), "{arguments}: {}", run.stderr);
+    assert_eq!(folder.contents(), before, "{arguments}");
+}
+
+#[test]
+fn one_output_never_takes_the_place_of_another() {
+    let folder = Folder::with("n.jsonl", RECORDS);
+    refused(&folder, "dedup n.jsonl -o a.jsonl --dropped ./a.jsonl", "two outputs");
+    folder.write("one/n.jsonl", RECORDS);
+    refused(&folder, "dedup n.jsonl -o a.jsonl --pairs one/../a.jsonl --dropped d.tsv", "two outputs");
+    refused(&folder, "dedup one -o out --dropped one/../one/n.jsonl", "one of the inputs");
+}
+
+#[test]
+fn a_name_does_not_promise_another_format() {
+    let folder = Folder::with("n.jsonl", RECORDS);
+    refused(&folder, "dedup n.jsonl -o out.csv", "cannot become csv");
+    refused(&folder, "pairs n.jsonl -o pairs.tsv.gz", "not compressed");
+}
+
+#[test]
+fn tables_with_different_headers_do_not_share_one() {
+    let folder = Folder::with("a.csv", "id,text\n1,a b c d e f\n");
+    folder.write("b.csv", "text,id\nu v w x y z,2\n");
+    refused(&folder, "dedup a.csv b.csv", "different headers");
+    folder.write("b.csv", "id,text\r\n2,u v w x y z\n");
+    let run = folder.run("dedup a.csv b.csv -q");
+    assert_eq!(String::from_utf8(run.stdout).unwrap(), "id,text\n1,a b c d e f\n2,u v w x y z\n");
+}
+
+#[test]
+fn standard_output_can_be_named() {
+    let folder = Folder::with("n.jsonl", RECORDS);
+    let named = folder.run("dedup n.jsonl -q -o -");
+    assert_eq!(String::from_utf8(named.stdout).unwrap(), RECORDS.lines().next().unwrap().to_owned() + "\n");
+    assert_eq!(folder.run("pairs n.jsonl -q -o -").stdout, b"1\t2\t1.000000\n");
+    assert_eq!(folder.names(), ["n.jsonl"]);
+}
+
+#[test]
+fn text_files_follow_the_name_of_the_output() {
+    let folder = Folder::new();
+    folder.write("page.txt.gz", crate::packing::gzip(b"a page"));
+    assert_eq!(folder.run("dedup page.txt.gz -q -o page.txt").status, Some(0));
+    assert_eq!(folder.text("page.txt"), "a page");
+}
+
+#[test]
+fn large_integers_decide_who_is_kept() {
+    let record = |id: &str, time: u64| {
+        format!("{{\"id\":\"{id}\",\"time\":{time},\"text\":\"the same text for all of them\"}}\n")
+    };
+    let records =
+        record("a", 9_007_199_254_740_993) + &record("b", 9_007_199_254_740_992) + &record("c", 9_007_199_254_740_994);
+    let folder = Folder::with("n.jsonl", records);
+    assert_eq!(folder.run("groups n.jsonl -q --keep min:time").stdout, b"b\ta\tc\n");
+    assert_eq!(folder.run("groups n.jsonl -q --keep max:time").stdout, b"c\ta\tb\n");
+}
