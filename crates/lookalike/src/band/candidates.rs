@@ -29,17 +29,14 @@ pub(crate) fn find_candidates(
     rule: BucketRule,
     watch: &dyn Watch,
 ) -> Result<Candidates> {
-    // The keys of all classes, one class after another.
-    let mut keys: Vec<u64> = Vec::with_capacity(classes.len() * bands);
-    for class in 0..classes.len() as u32 {
-        keys.extend_from_slice(collection.keys(classes.representative(class)));
-    }
-    let keys_of = |class: u32| &keys[class as usize * bands..(class as usize + 1) * bands];
+    let keys_of = |class: u32| collection.keys(classes.representative(class));
+    let columns = columns_of_keys(bands, classes.len(), keys_of);
     let buckets: Vec<Buckets> = (0..bands)
         .into_par_iter()
         .map(|band| {
             check_cancelled(watch)?;
-            let buckets = Buckets::of(keys.iter().skip(band).step_by(bands).copied().zip(0u32..));
+            let column = &columns[band * classes.len()..(band + 1) * classes.len()];
+            let buckets = Buckets::of(column.iter().copied().zip(0u32..));
             watch.advance(1);
             Ok(buckets)
         })
@@ -89,4 +86,29 @@ pub(crate) fn find_candidates(
         shared.filter(|((left, right), bounded)| left == right && bounded.contains(left)).count()
     };
     Ok(Candidates { pairs, bounded: Bounded::of(&left_out, shared_bounded) })
+}
+
+/// The keys of all classes, one band after another: a band is looked at as a whole, twice.
+fn columns_of_keys<'a>(bands: usize, classes: usize, keys_of: impl Fn(u32) -> &'a [u64] + Sync) -> Vec<u64> {
+    /// Classes whose keys stay in the cache while they are turned.
+    const BLOCK: usize = 512;
+    let mut columns = vec![0u64; bands * classes];
+    if classes == 0 {
+        return columns;
+    }
+    let mut rows: Vec<Vec<&mut [u64]>> = (0..classes.div_ceil(BLOCK)).map(|_| Vec::with_capacity(bands)).collect();
+    for column in columns.chunks_mut(classes) {
+        for (block, part) in column.chunks_mut(BLOCK).enumerate() {
+            rows[block].push(part);
+        }
+    }
+    rows.par_iter_mut().enumerate().for_each(|(block, parts)| {
+        for at in 0..parts.first().map_or(0, |part| part.len()) {
+            let keys = keys_of((block * BLOCK + at) as u32);
+            for (part, key) in parts.iter_mut().zip(keys) {
+                part[at] = *key;
+            }
+        }
+    });
+    columns
 }
