@@ -118,6 +118,7 @@ fn resolve_glob(argument: &Path, format: Option<Format>, tmp_dir: &Path, inputs:
     let pattern = argument.to_str().ok_or_else(|| bad("it is not UTF-8".into()))?;
     // Hidden files are passed over below: the glob's own option for that cannot stand names that are not UTF-8.
     let shows_hidden = pattern.split('/').any(|part| part.starts_with('.') && is_glob(Path::new(part)));
+    let is_named = |name: &OsStr| argument.iter().any(|part| part == name);
     let matches = glob::glob(pattern).map_err(|error| bad(error.to_string()))?;
     let mut found = Vec::new();
     for path in matches {
@@ -125,7 +126,7 @@ fn resolve_glob(argument: &Path, format: Option<Format>, tmp_dir: &Path, inputs:
             let path = error.path().to_path_buf();
             Error::io("cannot list", &path, error.into()).advise("check its permissions")
         })?;
-        let is_shown = shows_hidden || !path.file_name().is_some_and(is_hidden);
+        let is_shown = shows_hidden || path.iter().all(|name| !is_hidden(name) || is_named(name));
         if is_shown && path.is_file() {
             found.push(path);
         }
