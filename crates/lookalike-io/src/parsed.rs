@@ -17,8 +17,7 @@ pub struct Parsed {
     /// For each record, how many raw bytes belong to it, counted from its position up to the next record's. (1 where a
     /// position is a row.)
     pub raw_lengths: Vec<u32>,
-    /// The records that could not be used, where they are to be skipped; `record` in their place counts from the start
-    /// of this chunk.
+    /// The records that could not be used, where they are to be skipped.
     pub bad: Vec<BadRecord>,
     /// Raw bytes that this chunk covers.
     pub bytes: u64,
