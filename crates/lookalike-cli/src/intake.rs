@@ -17,6 +17,14 @@ pub(crate) struct Intake {
     pub(crate) old: Vec<Sketched>,
     pub(crate) new: Vec<Sketched>,
     pub(crate) records: Records,
+    pub(crate) reader: Reader,
+}
+
+/// Whether all shingles are kept, because all of them are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeepShingles {
+    Yes,
+    No,
 }
 
 /// Reads the inputs of a command, once the old and the new ones have passed `check_outputs`.
@@ -26,6 +34,7 @@ pub(crate) fn read(
     resources: &ResourceArguments,
     plan: &Plan,
     progress: &Progress,
+    shingles: KeepShingles,
 ) -> Result<Intake> {
     let (old, new) = arguments.resolve(&resources.tmp())?;
     check_outputs(&old, &new)?;
@@ -42,7 +51,11 @@ pub(crate) fn read(
         &reader,
         resources.threads(),
         interrupt::flag(),
-        || (plan.sketcher(), Vec::new()),
+        || {
+            let sketcher = plan.sketcher();
+            let sketcher = if shingles == KeepShingles::No { sketcher.forget_shingles() } else { sketcher };
+            (sketcher, Vec::new())
+        },
         |(sketcher, taken), chunk, parsed| {
             taken.push((chunk.order, sketcher.sketch(&parsed.batch), Stretch::take(chunk.input, parsed)));
             progress.count_records(parsed.batch.len() as u64);
@@ -63,7 +76,7 @@ pub(crate) fn read(
     }
     let records = Records::new(reader.inputs().to_vec(), old_inputs, stretches);
     records.check_ids()?;
-    Ok(Intake { old, new, records })
+    Ok(Intake { old, new, records, reader })
 }
 
 /// The text of the one record that a file holds.

@@ -11,6 +11,7 @@ mod names;
 mod plot;
 mod progress;
 mod results;
+mod second_read;
 mod stdin;
 mod summary;
 

@@ -105,7 +105,8 @@ impl Input {
         Err(self.changed())
     }
 
-    pub(crate) fn changed(&self) -> Error {
+    /// The error of a file that is no longer the one that was looked at.
+    pub fn changed(&self) -> Error {
         Error::new("the file changed while it was being read")
             .at_file(&self.name)
             .advise("run again once nothing writes to it")

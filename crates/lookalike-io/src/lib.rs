@@ -29,6 +29,7 @@ pub mod error;
 pub mod options;
 pub mod parsed;
 
+mod again;
 mod annotate;
 pub mod annotation;
 pub mod charset;
@@ -55,6 +56,7 @@ mod spans;
 mod stream;
 pub mod warc;
 
+pub use again::{Run, Wanted, read_again};
 pub use annotate::annotate;
 pub use annotation::Annotation;
 pub use chunk::Chunk;

@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use crate::classes::Classes;
-use crate::collection::{Collection, Sketched};
+use crate::collection::Collection;
 use crate::error::{Error, Result};
 use crate::exact::find_neighbours;
 use crate::hash::SplitMix;
 use crate::plan::Plan;
 use crate::settings::Measure;
+use crate::sketched::Sketched;
 use crate::watch::{Stage, Watch};
 
 /// A measured share with the interval that holds the true one with 95 % probability.
@@ -72,7 +73,7 @@ impl Plan {
             return Err(Error::setting("this plan compares without sketches and misses nothing")
                 .advise("audit a plan without --exact and with --measure jaccard"));
         }
-        let collection = Collection::new(self, Vec::new(), records)?;
+        let collection = Collection::new(self, Vec::new(), records, None)?;
         let outcome = self.run_on(&collection, watch)?;
         let classes = &outcome.classes;
         watch.begin(Stage::Verify, None);

@@ -186,11 +186,6 @@ impl Batch {
         }
     }
 
-    /// Bytes of text and numbers of items, all records together.
-    pub(crate) fn content_size(&self) -> usize {
-        self.text.len() + 4 * self.items.len()
-    }
-
     /// The records' keep fields; empty where no keep order asked for them.
     pub fn keep(&self) -> &[KeepValue] {
         &self.keep

@@ -1,14 +1,19 @@
 //! Records with the same set of elements are one class: they are compared once, whatever their number.
 
 use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Mutex, PoisonError};
 
-use crate::band::Buckets;
+use rayon::prelude::*;
+
+use crate::band::{Buckets, Entries, Entry};
 use crate::collection::Collection;
+use crate::error::Result;
 use crate::group::keep_order;
 use crate::hash::fingerprint;
 use crate::lists::Lists;
 use crate::settings::{Keep, Measure};
-use crate::shingle::{Shape, sort_distinct};
+use crate::shingle::Shape;
 
 /// The class of a record that has none: an empty one.
 const NONE: u32 = u32::MAX;
@@ -27,9 +32,12 @@ pub(crate) struct Classes {
 }
 
 impl Classes {
-    pub(crate) fn new(collection: &Collection, keep: &Keep) -> Self {
+    /// The class of a record that stands for none.
+    pub(crate) const NONE: u32 = NONE;
+
+    pub(crate) fn new(collection: &Collection<'_>, keep: &Keep) -> Result<Self> {
         let order = keep_order(collection, keep);
-        let first_alike = FirstAlike::of(collection, &order);
+        let first_alike = FirstAlike::of(collection, &order)?;
         let mut class_of = vec![NONE; collection.len()];
         let mut classes = 0;
         for record in &order {
@@ -44,13 +52,30 @@ impl Classes {
                 class_of[*record as usize] = class_of[first as usize];
             }
         }
+        drop(first_alike);
         let members = Lists::new(classes as usize, || {
             order.iter().map(|record| (class_of[*record as usize], *record)).filter(|(class, _)| *class != NONE)
         });
         let old = collection.old();
         let only_old =
             (0..classes).map(|class| members.of(class).iter().all(|record| (*record as usize) < old)).collect();
-        Self { order, class_of, members, only_old, old }
+        Ok(Self { order, class_of, members, only_old, old })
+    }
+
+    /// For each record, its class if it stands for it.
+    pub(crate) fn class_of_representatives(&self) -> Vec<u32> {
+        let mut class_of = vec![NONE; self.class_of.len()];
+        for class in 0..self.len() as u32 {
+            class_of[self.representative(class) as usize] = class;
+        }
+        class_of
+    }
+
+    /// The records that stand for these classes, in input order, and the classes in the same order.
+    pub(crate) fn by_representative(&self, classes: impl Iterator<Item = u32>) -> (Vec<u32>, Vec<u32>) {
+        let mut both: Vec<(u32, u32)> = classes.map(|class| (self.representative(class), class)).collect();
+        both.par_sort_unstable();
+        both.into_iter().unzip()
     }
 
     /// How many classes there are.
@@ -113,66 +138,129 @@ impl Classes {
 struct FirstAlike(Vec<u32>);
 
 impl FirstAlike {
-    fn of(collection: &Collection, order: &[u32]) -> Self {
+    fn of(collection: &Collection<'_>, order: &[u32]) -> Result<Self> {
         let mut first_alike: Vec<u32> = (0..collection.len() as u32).collect();
         for record in order.iter().filter(|record| collection.shape(**record) == Shape::Empty) {
             first_alike[*record as usize] = NONE;
         }
-        Self::join_equal_sequences(collection, order, &mut first_alike);
-        Self::join_equal_sets(collection, order, &mut first_alike);
-        Self(first_alike)
+        let mut rank_of = vec![0; order.len()];
+        for (rank, record) in (0u32..).zip(order) {
+            rank_of[*record as usize] = rank;
+        }
+        Self::join_equal_sequences(collection, order, &rank_of, &mut first_alike)?;
+        Self::join_equal_sets(collection, order, &rank_of, &mut first_alike)?;
+        Ok(Self(first_alike))
     }
 
     /// Joins records whose shingles are the same, in the same order: nearly all that are identical.
-    fn join_equal_sequences(collection: &Collection, order: &[u32], first_alike: &mut [u32]) {
-        let entries = (0u32..).zip(order).filter(|(_, record)| first_alike[**record as usize] != NONE);
-        let entries = entries.map(|(rank, record)| (collection.fingerprint(*record) as u64, rank));
-        let buckets = Buckets::of(entries);
-        for (_, ranks) in buckets.iter() {
-            let records = ranks.iter().map(|rank| order[*rank as usize]);
-            join_equal(records, |record| collection.fingerprint(record), first_alike);
+    fn join_equal_sequences(
+        collection: &Collection<'_>,
+        order: &[u32],
+        rank_of: &[u32],
+        first_alike: &mut [u32],
+    ) -> Result<()> {
+        let buckets = Buckets::of(&Fingerprints { collection, rank_of, first_alike })?;
+        if buckets.len() == 0 {
+            return Ok(());
         }
+        // The buckets share half of the fingerprint; this is the other.
+        let mut upper = Vec::with_capacity(order.len());
+        collection
+            .for_each_fingerprint(|_, all| upper.extend(all.iter().map(|fingerprint| (fingerprint >> 64) as u64)))?;
+        for ranks in buckets.iter() {
+            let records = ranks.iter().map(|rank| order[*rank as usize]);
+            join_equal(records, |record| upper[record as usize], first_alike);
+        }
+        Ok(())
     }
 
-    /// Joins records whose sets are the same although their shingles came in another order or number. Only records
-    /// that share every key can be such, so only they are looked at.
-    fn join_equal_sets(collection: &Collection, order: &[u32], first_alike: &mut [u32]) {
-        let mark = |record: u32| match collection.keys(record) {
-            // Without sketches, the least and the greatest element serve as well.
-            [] => {
-                let shingles = collection.shingles(record);
-                let least = shingles.iter().min().copied().unwrap_or(0);
-                let greatest = shingles.iter().max().copied().unwrap_or(0);
-                fingerprint(&[least, greatest], collection.within(record)) as u64
-            }
-            // A few keys are enough: whoever shares them by chance is told apart by the set itself.
-            [first, .., last] => first ^ last.rotate_left(32),
-            [only] => *only,
-        };
-        let entries = (0u32..).zip(order).filter(|(_, record)| first_alike[**record as usize] == **record);
-        let buckets = Buckets::of(entries.map(|(rank, record)| (mark(*record), rank)));
+    /// Joins records whose sets are the same although their shingles came in another order or number. Such records have
+    /// the same mark, so only the sets of those are looked at.
+    fn join_equal_sets(
+        collection: &Collection<'_>,
+        order: &[u32],
+        rank_of: &[u32],
+        first_alike: &mut [u32],
+    ) -> Result<()> {
+        let buckets = Buckets::of(&Marks { collection, rank_of, first_alike })?;
+        let mut marked: Vec<u32> = buckets.members().iter().map(|rank| order[*rank as usize]).collect();
+        marked.par_sort_unstable();
+        let fingerprints: Mutex<HashMap<u32, u128>> = Mutex::default();
+        collection.supply(&marked, &|first, lists| {
+            lists.make_distinct();
+            let of_run = (0..lists.len()).map(|index| {
+                let record = marked[first + index];
+                (record, fingerprint(lists.get(index), collection.within(record)))
+            });
+            fingerprints.lock().unwrap_or_else(PoisonError::into_inner).extend(of_run);
+            Ok(())
+        })?;
+        let fingerprints = fingerprints.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut firsts: Vec<u32> = (0..first_alike.len() as u32).collect();
-        let mut set = Vec::new();
-        for (_, ranks) in buckets.iter() {
-            let records = ranks.iter().map(|rank| order[*rank as usize]);
-            let set_fingerprint = |record| {
-                set.clear();
-                set.extend_from_slice(collection.shingles(record));
-                let distinct = sort_distinct(&mut set);
-                fingerprint(&set[..distinct], collection.within(record))
-            };
-            join_equal(records, set_fingerprint, &mut firsts);
+        for ranks in buckets.iter() {
+            join_equal(ranks.iter().map(|rank| order[*rank as usize]), |record| fingerprints[&record], &mut firsts);
         }
         for first in first_alike.iter_mut().filter(|first| **first != NONE) {
             *first = firsts[*first as usize];
         }
+        Ok(())
     }
 }
 
 /// Points every record at the first one of these, in keep order, with the same fingerprint.
-fn join_equal(records: impl Iterator<Item = u32>, mut fingerprint: impl FnMut(u32) -> u128, first_alike: &mut [u32]) {
-    let mut firsts: HashMap<u128, u32> = HashMap::new();
+fn join_equal<T: Eq + Hash>(
+    records: impl Iterator<Item = u32>,
+    fingerprint: impl Fn(u32) -> T,
+    first_alike: &mut [u32],
+) {
+    let mut firsts: HashMap<T, u32> = HashMap::new();
     for record in records {
         first_alike[record as usize] = *firsts.entry(fingerprint(record)).or_insert(record);
+    }
+}
+
+/// The lower halves of the fingerprints of all records that are not empty.
+struct Fingerprints<'a> {
+    collection: &'a Collection<'a>,
+    rank_of: &'a [u32],
+    first_alike: &'a [u32],
+}
+
+impl Entries for Fingerprints<'_> {
+    fn count(&self) -> usize {
+        self.rank_of.len()
+    }
+
+    fn for_each(&self, mut show: impl FnMut(Entry)) -> Result<()> {
+        self.collection.for_each_fingerprint(|first, fingerprints| {
+            for (at, fingerprint) in (first as usize..).zip(fingerprints) {
+                if self.first_alike[at] != NONE {
+                    show((*fingerprint as u64, self.rank_of[at]));
+                }
+            }
+        })
+    }
+}
+
+/// The marks of the records that are the first with their sequence.
+struct Marks<'a> {
+    collection: &'a Collection<'a>,
+    rank_of: &'a [u32],
+    first_alike: &'a [u32],
+}
+
+impl Entries for Marks<'_> {
+    fn count(&self) -> usize {
+        self.rank_of.len()
+    }
+
+    fn for_each(&self, mut show: impl FnMut(Entry)) -> Result<()> {
+        self.collection.for_each_mark(|first, marks| {
+            for (at, mark) in (first as usize..).zip(marks) {
+                if self.first_alike[at] == at as u32 {
+                    show((*mark, self.rank_of[at]));
+                }
+            }
+        })
     }
 }

@@ -1,148 +1,82 @@
-//! Sketched records, gathered: what the later stages ask for by record.
+//! All records of a run, for the later stages. What is asked for by record is in memory; what is gone through as a whole
+//! comes column by column, part by part; shingles are supplied.
 
-use crate::band::BandKeys;
-use crate::batch::{Batch, Content, KeepValue, RecordNumber};
+use rayon::prelude::*;
+
+use crate::batch::{KeepValue, RecordNumber};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hash::fingerprint;
 use crate::plan::{Method, Plan};
-use crate::settings::Keep;
-use crate::shingle::{Shape, Shingler};
-use crate::sketch::MinHash;
-
-/// Shingles and sketches batches of records. One a thread; it reuses its buffers.
-#[derive(Clone, Debug)]
-pub struct Sketcher {
-    shingler: Shingler,
-    sketching: Option<(MinHash, BandKeys)>,
-    keeps_lengths: bool,
-}
-
-/// A batch of records, shingled and sketched.
-#[derive(Clone, Debug, Default)]
-pub struct Sketched {
-    numbers: Vec<RecordNumber>,
-    shapes: Vec<Shape>,
-    fingerprints: Vec<u128>,
-    within: Vec<u64>,
-    keep: Vec<KeepValue>,
-    /// Characters or items, where the keep order asks for them.
-    lengths: Vec<u64>,
-    /// The shingle hashes of all records, one record after another.
-    shingles: Vec<u64>,
-    shingle_ends: Vec<usize>,
-    sketches: Vec<u32>,
-    keys: Vec<u64>,
-}
-
-impl Sketcher {
-    pub(crate) fn new(plan: &Plan) -> Self {
-        let settings = plan.settings();
-        Self {
-            shingler: Shingler::new(settings.shingles, plan.normalize(), settings.bag),
-            sketching: match plan.method() {
-                Method::Sketches(scheme) => {
-                    Some((MinHash::new(scheme.slots as usize, settings.seed), BandKeys::new(&scheme, settings.seed)))
-                }
-                Method::InvertedLists => None,
-            },
-            keeps_lengths: matches!(settings.keep, Keep::Longest | Keep::Shortest),
-        }
-    }
-
-    /// Shingles and sketches the records of a batch.
-    pub fn sketch(&mut self, batch: &Batch) -> Sketched {
-        let records = batch.len();
-        let mut sketched = Sketched {
-            numbers: batch.numbers().to_vec(),
-            within: batch.within().to_vec(),
-            keep: batch.keep().to_vec(),
-            shapes: Vec::with_capacity(records),
-            fingerprints: Vec::with_capacity(records),
-            shingle_ends: Vec::with_capacity(records),
-            ..Sketched::default()
-        };
-        if let Some((minhash, keys)) = &self.sketching {
-            sketched.sketches.reserve(records * minhash.slots() + 16);
-            sketched.keys.reserve(records * keys.count());
-        }
-        // A word has about six letters; more room than is needed costs nothing as long as it is not touched.
-        sketched.shingles.reserve(batch.content_size() / 4 + records);
-        for record in 0..records {
-            let start = sketched.shingles.len();
-            let content = batch.content(record);
-            let shape = match content {
-                Content::Text(text) => self.shingler.append_text(text, &mut sketched.shingles),
-                Content::Set(items) => self.shingler.append_set(items, &mut sketched.shingles),
-            };
-            let shingles = &sketched.shingles[start..];
-            let within = sketched.within.get(record).copied().unwrap_or(0);
-            sketched.shapes.push(shape);
-            sketched.fingerprints.push(fingerprint(shingles, within));
-            sketched.shingle_ends.push(start + shingles.len());
-            if self.keeps_lengths {
-                sketched.lengths.push(match content {
-                    Content::Text(text) => text.chars().count() as u64,
-                    Content::Set(_) => shingles.len() as u64,
-                });
-            }
-            if let Some((minhash, keys)) = &self.sketching {
-                let start = sketched.sketches.len();
-                minhash.append(shingles, &mut sketched.sketches);
-                keys.append(&sketched.sketches[start..], within, &mut sketched.keys);
-            }
-        }
-        sketched
-    }
-}
-
-impl Sketched {
-    /// How many records there are.
-    pub fn len(&self) -> usize {
-        self.numbers.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.numbers.is_empty()
-    }
-}
+use crate::shingle::Shape;
+use crate::sketched::Sketched;
+use crate::supply::{Asked, ShingleLists, Supply, Take};
 
 /// All records of a run, in input order. A record is called by its index in that order.
-#[derive(Debug)]
-pub(crate) struct Collection {
-    batches: Vec<Sketched>,
-    /// For each record, its batch and its index there.
-    places: Vec<(u32, u32)>,
+pub(crate) struct Collection<'a> {
+    numbers: Vec<RecordNumber>,
+    shapes: Vec<Shape>,
+    shingle_counts: Vec<u32>,
+    within: Vec<u64>,
+    keep: Vec<KeepValue>,
+    lengths: Vec<u64>,
+    parts: Vec<Part>,
     /// The first so many records are old: compared with, never dropped.
     old: usize,
     slots: usize,
-    keys: usize,
+    supply: Option<&'a dyn Supply>,
 }
 
-impl Collection {
-    /// Gathers batches in input order, the old ones first.
-    pub(crate) fn new(plan: &Plan, old: Vec<Sketched>, new: Vec<Sketched>) -> Result<Self> {
+/// The columns of some neighbouring records.
+struct Part {
+    first: u32,
+    sketched: Sketched,
+}
+
+impl<'a> Collection<'a> {
+    /// Gathers batches in input order, the old ones first. Where the batches did not keep their shingles, somebody else
+    /// supplies them.
+    pub(crate) fn new(
+        plan: &Plan,
+        old: Vec<Sketched>,
+        new: Vec<Sketched>,
+        supply: Option<&'a dyn Supply>,
+    ) -> Result<Self> {
         let old_records = old.iter().map(Sketched::len).sum();
-        let mut batches = old;
-        batches.extend(new);
-        let records: usize = batches.iter().map(Sketched::len).sum();
-        if records >= u32::MAX as usize {
-            return Err(Error::new(ErrorKind::TooLarge, format!("{records} records are more than one run can hold"))
-                .advise("split the input, and compare the parts with --against"));
-        }
-        let places = (0u32..)
-            .zip(&batches)
-            .flat_map(|(batch, sketched)| (0..sketched.len() as u32).map(move |index| (batch, index)))
-            .collect();
-        let (slots, keys) = match plan.method() {
-            Method::Sketches(scheme) => (scheme.slots as usize, scheme.bands.keys() as usize),
-            Method::InvertedLists => (0, 0),
+        let batches = old.into_iter().chain(new);
+        let mut collection = Self {
+            numbers: Vec::new(),
+            shapes: Vec::new(),
+            shingle_counts: Vec::new(),
+            within: Vec::new(),
+            keep: Vec::new(),
+            lengths: Vec::new(),
+            parts: Vec::new(),
+            old: old_records,
+            slots: match plan.method() {
+                Method::Sketches(scheme) => scheme.slots as usize,
+                Method::InvertedLists => 0,
+            },
+            supply,
         };
-        Ok(Self { batches, places, old: old_records, slots, keys })
+        for mut sketched in batches.filter(|sketched| !sketched.is_empty()) {
+            let first = collection.numbers.len() as u32;
+            collection.numbers.extend_from_slice(&sketched.numbers);
+            collection.shapes.append(&mut sketched.shapes);
+            collection.shingle_counts.append(&mut sketched.shingle_counts);
+            collection.within.append(&mut sketched.within);
+            collection.keep.append(&mut sketched.keep);
+            collection.lengths.append(&mut sketched.lengths);
+            collection.parts.push(Part { first, sketched });
+            if collection.numbers.len() >= u32::MAX as usize {
+                return Err(Error::new(ErrorKind::TooLarge, "there are more records than one run can hold")
+                    .advise("split the input, and compare the parts with --against"));
+            }
+        }
+        Ok(collection)
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.places.len()
+        self.numbers.len()
     }
 
     /// How many records at the beginning are old.
@@ -150,56 +84,123 @@ impl Collection {
         self.old
     }
 
-    fn place(&self, record: u32) -> (&Sketched, usize) {
-        let (batch, index) = self.places[record as usize];
-        (&self.batches[batch as usize], index as usize)
+    pub(crate) fn numbers(&self) -> &[RecordNumber] {
+        &self.numbers
     }
 
     pub(crate) fn shape(&self, record: u32) -> Shape {
-        let (batch, index) = self.place(record);
-        batch.shapes[index]
+        self.shapes[record as usize]
     }
 
-    pub(crate) fn number(&self, record: u32) -> RecordNumber {
-        let (batch, index) = self.place(record);
-        batch.numbers[index]
-    }
-
-    pub(crate) fn fingerprint(&self, record: u32) -> u128 {
-        let (batch, index) = self.place(record);
-        batch.fingerprints[index]
+    /// Shingles of a record, repeats counted.
+    pub(crate) fn shingle_count(&self, record: u32) -> usize {
+        self.shingle_counts[record as usize] as usize
     }
 
     pub(crate) fn within(&self, record: u32) -> u64 {
-        let (batch, index) = self.place(record);
-        batch.within.get(index).copied().unwrap_or(0)
+        self.within.get(record as usize).copied().unwrap_or(0)
     }
 
     pub(crate) fn keep(&self, record: u32) -> &KeepValue {
         const MISSING: &KeepValue = &KeepValue::Missing;
-        let (batch, index) = self.place(record);
-        batch.keep.get(index).unwrap_or(MISSING)
+        self.keep.get(record as usize).unwrap_or(MISSING)
     }
 
     pub(crate) fn length(&self, record: u32) -> u64 {
-        let (batch, index) = self.place(record);
-        batch.lengths[index]
+        self.lengths[record as usize]
     }
 
-    /// The shingle hashes of a record as they came, repeats included.
-    pub(crate) fn shingles(&self, record: u32) -> &[u64] {
-        let (batch, index) = self.place(record);
-        let start = if index == 0 { 0 } else { batch.shingle_ends[index - 1] };
-        &batch.shingles[start..batch.shingle_ends[index]]
+    /// Bytes that the sketches or sets may take that are loaded at a time.
+    pub(crate) fn room(&self) -> u64 {
+        u64::MAX
     }
 
-    pub(crate) fn sketch(&self, record: u32) -> &[u32] {
-        let (batch, index) = self.place(record);
-        &batch.sketches[index * self.slots..(index + 1) * self.slots]
+    /// How many MinHash values a record has.
+    pub(crate) fn slots(&self) -> usize {
+        self.slots
     }
 
-    pub(crate) fn keys(&self, record: u32) -> &[u64] {
-        let (batch, index) = self.place(record);
-        &batch.keys[index * self.keys..(index + 1) * self.keys]
+    /// Shows the fingerprints of all records, part by part, each with its first record.
+    pub(crate) fn for_each_fingerprint(&self, mut show: impl FnMut(u32, &[u128])) -> Result<()> {
+        self.parts.iter().for_each(|part| show(part.first, &part.sketched.fingerprints));
+        Ok(())
+    }
+
+    /// Shows the marks of all records: equal for equal sets, and nearly always different for others.
+    pub(crate) fn for_each_mark(&self, mut show: impl FnMut(u32, &[u64])) -> Result<()> {
+        self.parts.iter().for_each(|part| show(part.first, &part.sketched.marks));
+        Ok(())
+    }
+
+    /// Shows the keys that all records have in one band.
+    pub(crate) fn for_each_key(&self, band: usize, mut show: impl FnMut(u32, &[u64])) -> Result<()> {
+        self.parts.iter().for_each(|part| show(part.first, part.sketched.keys_of_band(band)));
+        Ok(())
+    }
+
+    /// The slots of these records, which ascend, one record after another.
+    pub(crate) fn slots_of(&self, records: &[u32]) -> Result<Vec<u16>> {
+        let mut slots = Vec::with_capacity(records.len() * self.slots);
+        self.for_each_part_of(records, |part, records| {
+            for record in records {
+                let start = (record - part.first) as usize * self.slots;
+                slots.extend_from_slice(&part.sketched.slots[start..start + self.slots]);
+            }
+        });
+        Ok(slots)
+    }
+
+    fn fingerprints_of(&self, records: &[u32]) -> Vec<u128> {
+        let mut fingerprints = Vec::with_capacity(records.len());
+        self.for_each_part_of(records, |part, records| {
+            let of = |record: &u32| part.sketched.fingerprints[(record - part.first) as usize];
+            fingerprints.extend(records.iter().map(of));
+        });
+        fingerprints
+    }
+
+    fn for_each_part_of(&self, mut records: &[u32], mut show: impl FnMut(&Part, &[u32])) {
+        while let Some(first) = records.first() {
+            let part = &self.parts[self.parts.partition_point(|part| part.first <= *first) - 1];
+            let end = part.first + part.sketched.len() as u32;
+            let (inside, behind) = records.split_at(records.partition_point(|record| *record < end));
+            show(part, inside);
+            records = behind;
+        }
+    }
+
+    /// Hands the shingles of these records, which ascend, to `take`; see [`Supply::supply`].
+    pub(crate) fn supply(&self, records: &[u32], take: &Take<'_>) -> Result<()> {
+        let Some(supply) = self.supply.filter(|_| self.parts.iter().all(|part| part.sketched.shingles.is_none()))
+        else {
+            return self.supply_kept(records, take);
+        };
+        let asked: Vec<Asked> =
+            records.iter().map(|record| Asked { record: *record, number: self.numbers[*record as usize] }).collect();
+        let fingerprints = self.fingerprints_of(records);
+        supply.supply(&asked, &|first, lists| {
+            for index in 0..lists.len() {
+                let within = self.within(records[first + index]);
+                if fingerprint(lists.get(index), within) != fingerprints[first + index] {
+                    return Err(Error::new(ErrorKind::Changed, "a record is not what it was when it was read first")
+                        .advise("run again once nothing writes to the input"));
+                }
+            }
+            take(first, lists)
+        })
+    }
+
+    /// Supplies shingles that were kept.
+    fn supply_kept(&self, records: &[u32], take: &Take<'_>) -> Result<()> {
+        const RECORDS_IN_A_RUN: usize = 1024;
+        records.par_chunks(RECORDS_IN_A_RUN).enumerate().try_for_each(|(run, records)| {
+            let mut lists = ShingleLists::default();
+            self.for_each_part_of(records, |part, records| {
+                if let Some(kept) = &part.sketched.shingles {
+                    records.iter().for_each(|record| lists.push(kept.get((record - part.first) as usize)));
+                }
+            });
+            take(run * RECORDS_IN_A_RUN, &mut lists)
+        })
     }
 }

@@ -25,11 +25,25 @@ pub enum ErrorKind {
     Unavailable,
     /// More records, or larger ones, than the engine can number.
     TooLarge,
+    /// Records could not be supplied again.
+    Supply,
+    /// Records that were supplied again are not what they were.
+    Changed,
 }
 
 impl Error {
     pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), advice: None }
+    }
+
+    /// The error of a run that its caller stopped.
+    pub fn cancelled() -> Self {
+        Self::new(ErrorKind::Cancelled, "the run was stopped")
+    }
+
+    /// The error of a [`crate::Supply`] that cannot supply.
+    pub fn supply(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Supply, message)
     }
 
     pub(crate) fn setting(message: impl Into<String>) -> Self {

@@ -146,6 +146,12 @@ pub(crate) fn hash_band(band: u64, within: u64, slots: impl Iterator<Item = u32>
     fold(state ^ K0, K1)
 }
 
+/// One hash of several.
+#[inline]
+pub(crate) fn combine(hashes: &[u64]) -> u64 {
+    hashes.iter().fold(K2, |state, hash| fold(state ^ hash, K3).wrapping_add(K1))
+}
+
 /// The hash of an element that only meets its like inside the same value of `--within`.
 #[inline]
 pub(crate) fn hash_within(element: u64, within: u64) -> u64 {

@@ -46,6 +46,7 @@ pub mod settings;
 pub mod watch;
 
 mod characters;
+mod components;
 mod hash;
 mod lists;
 
@@ -59,15 +60,17 @@ pub mod sketch;
 pub mod verify;
 
 mod audit;
+mod blocks;
 mod classes;
 mod collection;
 mod compare;
 mod outcome;
 mod run;
+mod sketched;
+mod supply;
 
 pub use audit::{Audit, Interval};
 pub use batch::{Batch, Content, KeepValue, RecordNumber, hash_item};
-pub use collection::{Sketched, Sketcher};
 pub use compare::{Comparison, Estimate, Passage};
 pub use error::{Error, ErrorKind, Result};
 pub use outcome::{Group, Outcome, Pair, Summary};
@@ -76,4 +79,6 @@ pub use run::dedup;
 pub use settings::{Bands, Grouping, Keep, Measure, Normalize, Settings, Shingles, Step, Verify};
 pub use shingle::{Shape, Shingler};
 pub use sketch::{Damage, MinHash, Mismatch, Sketch};
+pub use sketched::{Sketched, Sketcher};
+pub use supply::{Asked, ShingleLists, Supply, Take};
 pub use watch::{Stage, Unwatched, Watch};

@@ -62,7 +62,9 @@ pub struct Summary {
     pub without_keep_field: u64,
     /// Classes of records with identical sets.
     pub classes: u64,
-    /// Pairs of classes that were candidates.
+    /// Comparisons of two sketches: a pair is compared wherever it shares a key.
+    pub comparisons: u64,
+    /// Pairs of classes that passed that.
     pub candidates: u64,
     /// Pairs of classes that are alike.
     pub alike: u64,

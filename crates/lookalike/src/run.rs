@@ -5,15 +5,17 @@ use rayon::prelude::*;
 use crate::band::{Bounded, Candidates, find_candidates};
 use crate::batch::{Batch, KeepValue, RecordNumber};
 use crate::classes::Classes;
-use crate::collection::{Collection, Sketched, Sketcher};
+use crate::collection::Collection;
 use crate::error::Result;
 use crate::exact;
 use crate::group::{anchored, connected};
 use crate::outcome::{Outcome, Summary};
 use crate::plan::{Method, Plan};
-use crate::settings::{Grouping, Measure, Settings};
+use crate::settings::{Grouping, Measure, Settings, Verify};
 use crate::shingle::Shape;
-use crate::verify::{DistinctSets, Edge, containment, jaccard, verify};
+use crate::sketched::{Sketched, Sketcher};
+use crate::supply::Supply;
+use crate::verify::{Edge, containment, jaccard, similarities, verify};
 use crate::watch::{Stage, Unwatched, Watch, check_cancelled};
 
 /// The near-duplicates among these texts: the front door. The same as `Settings::new(threshold).plan()?.run(texts)`.
@@ -81,22 +83,29 @@ impl Plan {
     }
 
     /// The stages after sketching. Batches come in input order; the records of `old` are compared with and never
-    /// dropped.
+    /// dropped. Their shingles were kept.
     pub fn finish(&self, old: Vec<Sketched>, new: Vec<Sketched>, watch: &dyn Watch) -> Result<Outcome> {
-        let collection = Collection::new(self, old, new)?;
-        let outcome = self.run_on(&collection, watch);
-        // Giving back hundreds of megabytes takes a while; nobody has to wait for it.
-        rayon::spawn(move || drop(collection));
-        outcome
+        self.run_on(&Collection::new(self, old, new, None)?, watch)
+    }
+
+    /// [`Plan::finish`] for batches that did not keep their shingles ([`Sketcher::forget_shingles`]).
+    pub fn finish_with(
+        &self,
+        old: Vec<Sketched>,
+        new: Vec<Sketched>,
+        supply: &dyn Supply,
+        watch: &dyn Watch,
+    ) -> Result<Outcome> {
+        self.run_on(&Collection::new(self, old, new, Some(supply))?, watch)
     }
 
     /// The stages after sketching, on records that somebody else needs afterwards.
-    pub(crate) fn run_on(&self, collection: &Collection, watch: &dyn Watch) -> Result<Outcome> {
+    pub(crate) fn run_on(&self, collection: &Collection<'_>, watch: &dyn Watch) -> Result<Outcome> {
         let settings = self.settings();
         let mut summary = count_records(collection, settings);
 
         watch.begin(Stage::Band, None);
-        let classes = Classes::new(collection, &settings.keep);
+        let classes = Classes::new(collection, &settings.keep)?;
         check_cancelled(watch)?;
         summary.classes = classes.len() as u64;
         let edges = self.find_edges(collection, &classes, &mut summary, watch)?;
@@ -106,14 +115,14 @@ impl Plan {
         let assignment = match settings.group {
             Grouping::Anchored => anchored(&classes, &edges, settings.measure),
             Grouping::Connected => {
-                let sets = DistinctSets::of(collection, &classes, &edges);
-                connected(&classes, &edges, |dropped, keeping| match settings.measure {
-                    Measure::Jaccard => jaccard(sets.set(dropped), sets.set(keeping)),
-                    Measure::Containment => containment(sets.set(dropped), sets.set(keeping)),
-                })
+                let measure = match settings.measure {
+                    Measure::Jaccard => jaccard,
+                    Measure::Containment => containment,
+                };
+                connected(&classes, &edges, |pairs| similarities(collection, &classes, pairs, measure, &Unwatched))?
             }
         };
-        let numbers = (0..collection.len() as u32).map(|record| collection.number(record)).collect();
+        let numbers = collection.numbers().to_vec();
         let mut outcome =
             Outcome { settings: settings.clone(), numbers, classes, edges, assignment, sizes: Vec::new(), summary };
         outcome.count();
@@ -123,52 +132,69 @@ impl Plan {
     /// The pairs of classes that are alike, by whichever method the plan names.
     fn find_edges(
         &self,
-        collection: &Collection,
+        collection: &Collection<'_>,
         classes: &Classes,
         summary: &mut Summary,
         watch: &dyn Watch,
     ) -> Result<Vec<Edge>> {
         let settings = self.settings();
+        let threshold = settings.threshold;
         match self.method() {
             Method::Sketches(scheme) => {
                 let keys = scheme.bands.keys() as usize;
                 watch.begin(Stage::Band, Some(keys as u64));
-                let candidates = find_candidates(collection, classes, keys, self.bucket_rule(), watch)?;
-                let Candidates { pairs, bounded } = candidates;
+                let passes = |agreeing: u32| match settings.verify {
+                    Verify::Exact => agreeing >= scheme.least_agreement,
+                    Verify::Estimate => f64::from(agreeing) / f64::from(scheme.slots) >= threshold,
+                    Verify::Off => true,
+                };
+                let candidates = find_candidates(collection, classes, keys, self.bucket_rule(), passes, watch)?;
+                let Candidates { pairs, comparisons, bounded } = candidates;
+                summary.comparisons = comparisons;
                 summary.candidates = pairs.len() as u64;
                 summary.bounded_buckets = bounded.buckets;
                 summary.bounded_comparisons = bounded.comparisons;
-                watch.expect_pairs(classes.count_pairs(pairs.iter().copied(), settings.measure));
+                let across = pairs.iter().map(|pair| (pair.left, pair.right));
+                watch.expect_pairs(classes.count_pairs(across, settings.measure));
                 watch.begin(Stage::Verify, Some(pairs.len() as u64));
-                let edges = verify(collection, classes, &scheme, settings.verify, settings.threshold, pairs, watch)?;
-                summary.bounded_lost_pairs = estimate_lost(collection, classes, &bounded, &edges, settings.threshold);
+                let edges = match settings.verify {
+                    Verify::Exact => verify(collection, classes, threshold, pairs, watch)?,
+                    Verify::Estimate | Verify::Off => pairs,
+                };
+                summary.bounded_lost_pairs = estimate_lost(collection, classes, &bounded, &edges, threshold)?;
                 Ok(edges)
             }
             Method::InvertedLists => {
                 watch.begin(Stage::Verify, Some(classes.len() as u64));
-                exact::find_all(collection, classes, settings.measure, settings.threshold, watch)
+                exact::find_all(collection, classes, settings.measure, threshold, watch)
             }
         }
     }
 }
 
 /// How many pairs of records were missed because their buckets were too large: an estimate from a sample.
-fn estimate_lost(collection: &Collection, classes: &Classes, bounded: &Bounded, found: &[Edge], threshold: f64) -> u64 {
-    let edge = |(left, right, _): &(u32, u32, f64)| Edge { left: *left, right: *right, similarity: 0.0 };
-    let sampled: Vec<Edge> = bounded.sample.iter().map(edge).collect();
-    let sets = DistinctSets::of(collection, classes, &sampled);
+fn estimate_lost(
+    collection: &Collection<'_>,
+    classes: &Classes,
+    bounded: &Bounded,
+    found: &[Edge],
+    threshold: f64,
+) -> Result<u64> {
     let is_found =
-        |edge: &Edge| found.binary_search_by_key(&(edge.left, edge.right), |edge| (edge.left, edge.right)).is_ok();
-    let lost = sampled.iter().zip(&bounded.sample).filter(|(edge, _)| {
-        classes.may_pair(edge.left, edge.right)
-            && !is_found(edge)
-            && jaccard(sets.set(edge.left), sets.set(edge.right)) >= threshold
-    });
+        |left: u32, right: u32| found.binary_search_by_key(&(left, right), |edge| (edge.left, edge.right)).is_ok();
+    let missed: Vec<&(u32, u32, f64)> = bounded
+        .sample
+        .iter()
+        .filter(|(left, right, _)| classes.may_pair(*left, *right) && !is_found(*left, *right))
+        .collect();
+    let pairs: Vec<(u32, u32)> = missed.iter().map(|(left, right, _)| (*left, *right)).collect();
+    let similarities = similarities(collection, classes, &pairs, jaccard, &Unwatched)?;
     let records = |class: u32| classes.members(class).len() as f64;
-    lost.map(|(edge, (.., weight))| weight * records(edge.left) * records(edge.right)).sum::<f64>().round() as u64
+    let lost = missed.iter().zip(similarities).filter(|(_, similarity)| *similarity >= threshold);
+    Ok(lost.map(|((left, right, weight), _)| weight * records(*left) * records(*right)).sum::<f64>().round() as u64)
 }
 
-fn count_records(collection: &Collection, settings: &Settings) -> Summary {
+fn count_records(collection: &Collection<'_>, settings: &Settings) -> Summary {
     let mut summary = Summary::default();
     for record in collection.old() as u32..collection.len() as u32 {
         match collection.shape(record) {

@@ -1,17 +1,16 @@
 //! verify: candidates → pairs with their exact similarity.
 //!
-//! Shingle sets are asked for by record, in ascending order, and only for records that are in candidates which the
-//! filters let through.
+//! Shingles are asked for by record, in input order, and only for records that are in candidates.
+
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
+use crate::blocks::Blocks;
 use crate::classes::Classes;
 use crate::collection::Collection;
 use crate::error::Result;
-use crate::plan::Scheme;
-use crate::settings::Verify;
-use crate::shingle::sort_distinct;
-use crate::sketch::agreement;
+use crate::supply::ShingleLists;
 use crate::watch::{Watch, check_cancelled};
 
 /// Two classes that are alike.
@@ -24,126 +23,98 @@ pub(crate) struct Edge {
     pub(crate) similarity: f64,
 }
 
-/// Candidates looked at between two questions whether to stop.
-const PIECE: usize = 1 << 14;
+/// Pairs looked at between two questions whether to stop.
+const PIECE: usize = 1 << 12;
 
-/// The candidates that are alike, in their order.
+/// The candidates that are alike, in their order, with their exact similarity.
 pub(crate) fn verify(
-    collection: &Collection,
+    collection: &Collection<'_>,
     classes: &Classes,
-    scheme: &Scheme,
-    how: Verify,
     threshold: f64,
-    candidates: Vec<(u32, u32)>,
+    candidates: Vec<Edge>,
     watch: &dyn Watch,
 ) -> Result<Vec<Edge>> {
-    let estimated = estimate(collection, classes, scheme, how, threshold, candidates, watch)?;
-    if how != Verify::Exact {
-        return Ok(estimated);
-    }
-    let sets = DistinctSets::of(collection, classes, &estimated);
-    let pieces = estimated
-        .par_chunks(PIECE)
-        .map(|piece| {
-            check_cancelled(watch)?;
-            watch.advance(piece.len() as u64);
-            let alike = piece.iter().filter_map(|candidate| {
-                let similarity = jaccard(sets.set(candidate.left), sets.set(candidate.right));
-                (similarity >= threshold).then_some(Edge { similarity, ..*candidate })
-            });
-            Ok(alike.collect::<Vec<_>>())
-        })
-        .collect::<Result<Vec<_>>>()?;
-    Ok(pieces.concat())
+    let pairs: Vec<(u32, u32)> = candidates.iter().map(|edge| (edge.left, edge.right)).collect();
+    let similarities = similarities(collection, classes, &pairs, jaccard, watch)?;
+    let exact = candidates.into_iter().zip(similarities).map(|(edge, similarity)| Edge { similarity, ..edge });
+    Ok(exact.filter(|edge| edge.similarity >= threshold).collect())
 }
 
-/// The candidates whose sketches agree often enough, with the estimate of their similarity.
-fn estimate(
-    collection: &Collection,
+/// How alike the classes of each pair are, by their sets, which are loaded as far as there is room.
+pub(crate) fn similarities(
+    collection: &Collection<'_>,
     classes: &Classes,
-    scheme: &Scheme,
-    how: Verify,
-    threshold: f64,
-    candidates: Vec<(u32, u32)>,
+    pairs: &[(u32, u32)],
+    measure: fn(&[u64], &[u64]) -> f64,
     watch: &dyn Watch,
-) -> Result<Vec<Edge>> {
-    let slots = f64::from(scheme.slots);
-    let passes = |agreeing: u32| match how {
-        Verify::Exact => agreeing >= scheme.least_agreement,
-        Verify::Estimate => f64::from(agreeing) / slots >= threshold,
-        Verify::Off => true,
-    };
-    let pieces = candidates
-        .par_chunks(PIECE)
-        .map(|piece| {
-            check_cancelled(watch)?;
-            let passing = piece.iter().filter_map(|(left, right)| {
-                let agreeing = agreement(
-                    collection.sketch(classes.representative(*left)),
-                    collection.sketch(classes.representative(*right)),
-                );
-                let edge = || Edge { left: *left, right: *right, similarity: f64::from(agreeing) / slots };
-                passes(agreeing).then(edge)
-            });
-            Ok(passing.collect::<Vec<_>>())
-        })
-        .collect::<Result<Vec<_>>>()?;
-    Ok(pieces.concat())
+) -> Result<Vec<f64>> {
+    let set_bytes = |class: u32| 8 * collection.shingle_count(classes.representative(class)) as u64;
+    let for_each_pair = |show: &mut dyn FnMut(&[u32])| pairs.iter().for_each(|(left, right)| show(&[*left, *right]));
+    let blocks = Blocks::of(classes.len(), for_each_pair, set_bytes, collection.room());
+    // The pairs of a task one after another, in their order.
+    let mut order: Vec<u32> = (0..pairs.len() as u32).collect();
+    let task_of = |at: u32| blocks.task_of(pairs[at as usize].0, pairs[at as usize].1);
+    if blocks.tasks().len() > 1 {
+        order.par_sort_by_key(|at| task_of(*at));
+    }
+    let mut similarities = vec![0.0; pairs.len()];
+    for in_task in order.chunk_by(|left, right| task_of(*left) == task_of(*right)) {
+        let sets = DistinctSets::of(collection, classes, blocks.loaded(task_of(in_task[0])))?;
+        let found = in_task
+            .par_chunks(PIECE)
+            .map(|piece| {
+                check_cancelled(watch)?;
+                watch.advance(piece.len() as u64);
+                let of = |at: &u32| measure(sets.set(pairs[*at as usize].0), sets.set(pairs[*at as usize].1));
+                Ok(piece.iter().map(of).collect::<Vec<_>>())
+            })
+            .collect::<Result<Vec<_>>>()?;
+        for (at, similarity) in in_task.iter().zip(found.into_iter().flatten()) {
+            similarities[*at as usize] = similarity;
+        }
+    }
+    Ok(similarities)
 }
 
 /// The sets of the classes that are asked for, sorted, each element once.
 pub(crate) struct DistinctSets {
-    pieces: Vec<Vec<u64>>,
-    /// For each class: the piece that holds its set, and where.
-    places: Vec<(u32, usize, usize)>,
+    runs: Vec<ShingleLists>,
+    /// For each set: the run that holds it, and its index there.
+    places: Vec<(u32, u32)>,
+    /// For each class that was asked for: which set is its.
+    set_of: Vec<u32>,
 }
 
 impl DistinctSets {
-    /// The sets of all classes that these edges join.
-    pub(crate) fn of(collection: &Collection, classes: &Classes, edges: &[Edge]) -> Self {
-        let mut needed = vec![false; classes.len()];
-        for edge in edges {
-            needed[edge.left as usize] = true;
-            needed[edge.right as usize] = true;
-        }
-        let needed: Vec<u32> = (0u32..).zip(needed).filter(|(_, needed)| *needed).map(|(class, _)| class).collect();
-        Self::of_classes(collection, classes, &needed)
-    }
-
     /// The sets of these classes.
-    pub(crate) fn of_classes(collection: &Collection, classes: &Classes, needed: &[u32]) -> Self {
-        const CLASSES_IN_A_PIECE: usize = 1024;
-        let pieces: Vec<(Vec<u64>, Vec<usize>)> = needed
-            .par_chunks(CLASSES_IN_A_PIECE)
-            .map(|piece| {
-                let shingles = |class: &u32| collection.shingles(classes.representative(*class));
-                let mut elements = Vec::with_capacity(piece.iter().map(|class| shingles(class).len()).sum());
-                let mut ends = Vec::with_capacity(piece.len());
-                for class in piece {
-                    let start = elements.len();
-                    elements.extend_from_slice(shingles(class));
-                    let distinct = sort_distinct(&mut elements[start..]);
-                    elements.truncate(start + distinct);
-                    ends.push(elements.len());
-                }
-                (elements, ends)
-            })
-            .collect();
-        let mut places = vec![(0, 0, 0); classes.len()];
-        for (at, (classes, (_, ends))) in needed.chunks(CLASSES_IN_A_PIECE).zip(&pieces).enumerate() {
-            let mut start = 0;
-            for (class, end) in classes.iter().zip(ends) {
-                places[*class as usize] = (at as u32, start, *end);
-                start = *end;
+    pub(crate) fn of(collection: &Collection<'_>, classes: &Classes, asked: impl Iterator<Item = u32>) -> Result<Self> {
+        let (records, order) = classes.by_representative(asked);
+        let supplied: Mutex<Vec<(usize, ShingleLists)>> = Mutex::default();
+        collection.supply(&records, &|first, lists| {
+            let mut lists = std::mem::take(lists);
+            lists.make_distinct();
+            supplied.lock().unwrap_or_else(PoisonError::into_inner).push((first, lists));
+            Ok(())
+        })?;
+        let mut places = vec![(0, 0); records.len()];
+        let mut runs = Vec::new();
+        for (first, lists) in supplied.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            for index in 0..lists.len() {
+                places[first + index] = (runs.len() as u32, index as u32);
             }
+            runs.push(lists);
         }
-        Self { pieces: pieces.into_iter().map(|(elements, _)| elements).collect(), places }
+        let mut set_of = vec![0; classes.len()];
+        for (set, class) in (0u32..).zip(order) {
+            set_of[class as usize] = set;
+        }
+        Ok(Self { runs, places, set_of })
     }
 
     /// The set of a class that was asked for.
     pub(crate) fn set(&self, class: u32) -> &[u64] {
-        let (piece, start, end) = self.places[class as usize];
-        &self.pieces[piece as usize][start..end]
+        let (run, index) = self.places[self.set_of[class as usize] as usize];
+        self.runs[run as usize].get(index as usize)
     }
 }
 

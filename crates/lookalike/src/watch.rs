@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 
 /// The stages of a run, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,5 +56,5 @@ impl Watch for Unwatched {}
 
 /// Stops with an error if the watcher said so.
 pub(crate) fn check_cancelled(watch: &dyn Watch) -> Result<()> {
-    if watch.is_cancelled() { Err(Error::new(ErrorKind::Cancelled, "the run was stopped")) } else { Ok(()) }
+    if watch.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }
 }

@@ -8,7 +8,7 @@ use lookalike::{Audit, Interval};
 
 use crate::arguments::{GlobalArguments, InputArguments, MatchArguments, ResourceArguments};
 use crate::exit::Exit;
-use crate::intake;
+use crate::intake::{self, KeepShingles};
 use crate::progress::Progress;
 
 /// What `audit` takes.
@@ -32,7 +32,8 @@ pub(crate) fn run(arguments: &AuditArguments, global: &GlobalArguments) -> Resul
         bail!("audit measures one collection; leave --against out, or name its files as inputs");
     }
     arguments.resources.limit_threads()?;
-    let intake = intake::read(&arguments.input, |_, _| Ok(()), &arguments.resources, &plan, &progress)?;
+    let intake =
+        intake::read(&arguments.input, |_, _| Ok(()), &arguments.resources, &plan, &progress, KeepShingles::Yes)?;
     let records = intake.old.into_iter().chain(intake.new).collect();
     let audit = plan.audit(records, arguments.sample, &progress)?;
     progress.finish();

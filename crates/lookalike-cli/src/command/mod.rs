@@ -14,10 +14,11 @@ use lookalike_io::Input;
 
 use crate::arguments::{Arguments, Command, GlobalArguments, InputArguments, MatchArguments, ResourceArguments};
 use crate::exit::Exit;
-use crate::intake::{self, Intake};
+use crate::intake::{self, Intake, KeepShingles};
 use crate::interrupt;
 use crate::names::Records;
 use crate::progress::Progress;
+use crate::second_read::SecondRead;
 
 /// Does what was typed.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit> {
@@ -55,7 +56,9 @@ fn find(
         progress.say(&plan.to_string());
     }
     resources.limit_threads()?;
-    let Intake { old, new, records } = intake::read(inputs, check_outputs, resources, &plan, progress)?;
-    let outcome = plan.finish(old, new, progress)?;
+    let Intake { old, new, records, reader } =
+        intake::read(inputs, check_outputs, resources, &plan, progress, KeepShingles::No)?;
+    let supply = SecondRead { reader: &reader, records: &records, plan: &plan, threads: resources.threads() };
+    let outcome = plan.finish_with(old, new, &supply, progress)?;
     Ok(Found { plan, records, outcome })
 }

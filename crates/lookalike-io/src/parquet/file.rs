@@ -56,7 +56,7 @@ impl ParquetFile {
     }
 
     /// Where the rows of a row group begin.
-    pub(super) fn first_row(&self, row_group: usize) -> u64 {
+    pub(crate) fn first_row(&self, row_group: usize) -> u64 {
         row_group.checked_sub(1).and_then(|before| self.row_ends.get(before)).copied().unwrap_or(0)
     }
 }

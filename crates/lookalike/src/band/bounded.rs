@@ -1,7 +1,10 @@
 //! What the bucket rule leaves out: how many comparisons, and a sample of them, so that the recall they cost can be
 //! estimated.
 
+use std::collections::HashMap;
+
 use crate::hash::SplitMix;
+use crate::verify::shared;
 
 /// Left-out comparisons that are looked at.
 const SAMPLE: u64 = 10_000;
@@ -19,8 +22,7 @@ pub(crate) struct Bounded {
 
 impl Bounded {
     /// Counts and samples what is left out of buckets of which these members are not compared with each other.
-    /// `shared` tells in how many such buckets a pair is.
-    pub(super) fn of(left_out: &[&[u32]], shared: impl Fn(u32, u32) -> usize) -> Self {
+    pub(super) fn of(left_out: &[&[u32]]) -> Self {
         let pairs_of = |members: &[u32]| members.len() as u64 * (members.len() as u64).saturating_sub(1) / 2;
         let comparisons: u64 = left_out.iter().map(|members| pairs_of(members)).sum();
         let size = comparisons.min(SAMPLE);
@@ -33,15 +35,32 @@ impl Bounded {
         for members in left_out {
             while let Some(place) = places.next_if(|place| *place < before + pairs_of(members)) {
                 let (left, right) = pair_at(place - before);
-                let (left, right) = (members[left], members[right]);
-                // A pair that is left out of several buckets is as many times as likely to be drawn.
-                let weight = comparisons as f64 / size as f64 / shared(left, right).max(1) as f64;
-                sample.push((left, right, weight));
+                sample.push((members[left], members[right], comparisons as f64 / size as f64));
             }
             before += pairs_of(members);
         }
+        // A pair that is left out of several buckets is as many times as likely to be drawn.
+        let shared = count_shared(left_out, &sample);
+        for ((.., weight), shared) in sample.iter_mut().zip(shared) {
+            *weight /= shared as f64;
+        }
         Self { buckets: left_out.len() as u64, comparisons, sample }
     }
+}
+
+/// In how many of these buckets both members of each sampled pair are.
+fn count_shared(left_out: &[&[u32]], sample: &[(u32, u32, f64)]) -> Vec<usize> {
+    let mut buckets_of: HashMap<u32, Vec<usize>> =
+        sample.iter().flat_map(|(left, right, _)| [(*left, Vec::new()), (*right, Vec::new())]).collect();
+    for (bucket, members) in left_out.iter().enumerate() {
+        for member in *members {
+            if let Some(buckets) = buckets_of.get_mut(member) {
+                buckets.push(bucket);
+            }
+        }
+    }
+    let shared = |(left, right, _): &(u32, u32, f64)| shared(&buckets_of[left], &buckets_of[right]);
+    sample.iter().map(shared).collect()
 }
 
 /// The pair at a place in the list (0,1), (0,2), (1,2), (0,3), ….
@@ -78,9 +97,7 @@ mod tests {
     fn the_sample_stands_for_all_that_was_left_out() {
         let (first, second): (Vec<u32>, Vec<u32>) = ((0..400).collect(), (200..600).collect());
         // Pairs inside 200..400 are left out of both buckets.
-        let in_both =
-            |left: u32, right: u32| 1 + usize::from((200..400).contains(&left) && (200..400).contains(&right));
-        let bounded = Bounded::of(&[&first, &second], in_both);
+        let bounded = Bounded::of(&[&first, &second]);
         assert_eq!((bounded.buckets, bounded.comparisons), (2, 2 * 400 * 399 / 2));
         let pairs: f64 = bounded.sample.iter().map(|(.., weight)| weight).sum();
         let truth = f64::from(2 * 400 * 399 / 2 - 200 * 199 / 2);

@@ -1,60 +1,85 @@
 //! Things that share a key: how buckets are found, and classes of identical records too.
 
+use crate::error::Result;
+
 /// A key, and what has it.
 pub(crate) type Entry = (u64, u32);
+
+/// Entries whose keys are hashes. They are gone through twice, so they need not be in memory.
+pub(crate) trait Entries {
+    /// At least as many as there are entries.
+    fn count(&self) -> usize;
+
+    /// Shows every entry, in any order.
+    fn for_each(&self, show: impl FnMut(Entry)) -> Result<()>;
+}
 
 /// The buckets that have at least two members.
 #[derive(Debug, Default)]
 pub(crate) struct Buckets {
     members: Vec<u32>,
     ends: Vec<usize>,
-    keys: Vec<u64>,
 }
 
 impl Buckets {
-    /// The buckets of these entries, whose keys are hashes. Entries come in ascending order of what has the key, and so
-    /// do the members of each bucket.
-    pub(crate) fn of(entries: impl Iterator<Item = Entry> + Clone) -> Self {
+    /// The buckets of these entries. The members of each ascend.
+    pub(crate) fn of(entries: &impl Entries) -> Result<Self> {
         let mut buckets = Self::default();
-        for_each_sorted_partition(&repeated(entries), |partition| {
+        for_each_sorted_partition(&repeated(entries)?, |partition| {
             for bucket in partition.chunk_by(|left, right| left.0 == right.0).filter(|bucket| bucket.len() > 1) {
-                buckets.members.extend(bucket.iter().map(|(_, class)| *class));
+                buckets.members.extend(bucket.iter().map(|(_, member)| *member));
                 buckets.ends.push(buckets.members.len());
-                buckets.keys.push(bucket[0].0);
             }
         });
-        buckets
+        Ok(buckets)
     }
 
-    /// Every bucket: its key and its members in ascending order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &[u32])> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).zip(&self.keys).map(|((start, end), key)| (*key, &self.members[start..*end]))
+    /// How many buckets there are.
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The members of one bucket, in ascending order.
+    pub(crate) fn get(&self, bucket: usize) -> &[u32] {
+        let start = if bucket == 0 { 0 } else { self.ends[bucket - 1] };
+        &self.members[start..self.ends[bucket]]
+    }
+
+    /// Every bucket's members.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u32]> {
+        (0..self.len()).map(|bucket| self.get(bucket))
+    }
+
+    /// The members of all buckets.
+    pub(crate) fn members(&self) -> &[u32] {
+        &self.members
     }
 }
 
 /// The entries whose key may occur more than once, in their order. Most keys occur once, and setting two bits is much
 /// cheaper than sorting.
-fn repeated(entries: impl Iterator<Item = Entry> + Clone) -> Vec<Entry> {
-    let count = entries.size_hint().1.unwrap_or(0);
+fn repeated(entries: &impl Entries) -> Result<Vec<Entry>> {
     // Eight places for each entry: one entry in eight is taken along by chance.
-    let bits = (count * 8).next_power_of_two().trailing_zeros().clamp(9, 36);
+    let bits = (entries.count() * 8).next_power_of_two().trailing_zeros().clamp(9, 36);
     let mut seen = vec![0u64; 1 << (bits - 6)];
     let mut again = vec![0u64; 1 << (bits - 6)];
     let place = |key: u64| {
         let at = (key >> (64 - bits)) as usize;
         (at / 64, 1u64 << (at % 64))
     };
-    for (key, _) in entries.clone() {
+    entries.for_each(|(key, _)| {
         let (word, bit) = place(key);
         again[word] |= seen[word] & bit;
         seen[word] |= bit;
-    }
-    let is_repeated = |entry: &Entry| {
+    })?;
+    let mut repeated = Vec::new();
+    entries.for_each(|entry| {
         let (word, bit) = place(entry.0);
-        again[word] & bit != 0
-    };
-    entries.filter(is_repeated).collect()
+        if again[word] & bit != 0 {
+            repeated.push(entry);
+        }
+    })?;
+    Ok(repeated)
 }
 
 /// Hands out the entries in ascending order of (key, class), a piece at a time; equal keys are in one piece.
@@ -91,6 +116,20 @@ mod tests {
     use super::*;
     use crate::hash::SplitMix;
 
+    struct Listed(Vec<Entry>);
+
+    impl Entries for Listed {
+        fn count(&self) -> usize {
+            self.0.len()
+        }
+
+        fn for_each(&self, show: impl FnMut(Entry)) -> Result<()> {
+            // From the last to the first: the order means nothing.
+            self.0.iter().rev().copied().for_each(show);
+            Ok(())
+        }
+    }
+
     #[test]
     fn buckets_hold_all_that_share_a_key_and_nothing_else() {
         let mut random = SplitMix(5);
@@ -103,8 +142,8 @@ mod tests {
                 expected.entry(*key).or_default().push(*class);
             }
             expected.retain(|_, members| members.len() > 1);
-            let buckets = Buckets::of(entries.iter().copied());
-            assert!(buckets.iter().eq(expected.iter().map(|(key, members)| (*key, members.as_slice()))));
+            let buckets = Buckets::of(&Listed(entries)).unwrap();
+            assert!(buckets.iter().eq(expected.values().map(Vec::as_slice)));
         }
     }
 }

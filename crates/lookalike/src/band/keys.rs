@@ -25,11 +25,6 @@ impl BandKeys {
         Self { rows, slots }
     }
 
-    /// How many keys a sketch has.
-    pub(crate) fn count(&self) -> usize {
-        self.slots.len() / self.rows
-    }
-
     /// Appends the keys of a sketch.
     pub(crate) fn append(&self, sketch: &[u32], within: u64, keys: &mut Vec<u64>) {
         keys.extend(

@@ -9,6 +9,6 @@ mod candidates;
 mod keys;
 
 pub(crate) use bounded::Bounded;
-pub(crate) use buckets::Buckets;
+pub(crate) use buckets::{Buckets, Entries, Entry};
 pub(crate) use candidates::{Candidates, find_candidates};
 pub(crate) use keys::BandKeys;

@@ -19,13 +19,13 @@ use ranked::RankedSets;
 
 /// Every pair of classes that is alike, in ascending order.
 pub(crate) fn find_all(
-    collection: &Collection,
+    collection: &Collection<'_>,
     classes: &Classes,
     measure: Measure,
     threshold: f64,
     watch: &dyn Watch,
 ) -> Result<Vec<Edge>> {
-    let sets = RankedSets::new(collection, classes);
+    let sets = RankedSets::new(collection, classes)?;
     match measure {
         Measure::Jaccard => jaccard::join(&sets, classes, threshold, watch),
         Measure::Containment => containment::join(&sets, classes, threshold, watch),
@@ -34,11 +34,11 @@ pub(crate) fn find_all(
 
 /// For each of the classes asked for, every class that is alike to it by Jaccard similarity.
 pub(crate) fn find_neighbours(
-    collection: &Collection,
+    collection: &Collection<'_>,
     classes: &Classes,
     wanted: &[u32],
     threshold: f64,
     watch: &dyn Watch,
 ) -> Result<Vec<Vec<(u32, f64)>>> {
-    jaccard::neighbours(&RankedSets::new(collection, classes), wanted, threshold, watch)
+    jaccard::neighbours(&RankedSets::new(collection, classes)?, wanted, threshold, watch)
 }

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use crate::classes::Classes;
 use crate::collection::Collection;
+use crate::error::Result;
 use crate::hash::hash_within;
 use crate::lists::Lists;
 use crate::verify::DistinctSets;
@@ -22,9 +23,9 @@ pub(super) struct RankedSets {
 }
 
 impl RankedSets {
-    pub(super) fn new(collection: &Collection, classes: &Classes) -> Self {
+    pub(super) fn new(collection: &Collection<'_>, classes: &Classes) -> Result<Self> {
         let all: Vec<u32> = (0..classes.len() as u32).collect();
-        let sets = DistinctSets::of_classes(collection, classes, &all);
+        let sets = DistinctSets::of(collection, classes, all.iter().copied())?;
         let elements_of = |class: u32| {
             let within = collection.within(classes.representative(class));
             // Where only equal values of a field may meet, the same element under another value is another element.
@@ -61,7 +62,7 @@ impl RankedSets {
             ends.push(ends[ends.len() - 1] + set.len());
         }
         let sizes = all.iter().map(|class| sets.set(*class).len() as u32).collect();
-        Self { elements: ranked.concat(), ends, sizes, ranks: counted.len() }
+        Ok(Self { elements: ranked.concat(), ends, sizes, ranks: counted.len() })
     }
 
     pub(super) fn len(&self) -> usize {

@@ -3,62 +3,34 @@
 
 use super::Assignment;
 use crate::classes::Classes;
+use crate::components::Components;
+use crate::error::Result;
 use crate::verify::Edge;
 
-/// Groups records by these edges. `similarity` tells how alike two classes are, the first being the dropped one.
-pub(crate) fn connected(classes: &Classes, edges: &[Edge], similarity: impl Fn(u32, u32) -> f64) -> Assignment {
+/// Groups records by these edges. `similarities` tells how alike classes are to others, the dropped one of each pair
+/// first.
+pub(crate) fn connected(
+    classes: &Classes,
+    edges: &[Edge],
+    similarities: impl Fn(&[(u32, u32)]) -> Result<Vec<f64>>,
+) -> Result<Assignment> {
     let (records, old) = classes.records();
     let mut assignment = Assignment::alone(records);
     let mut components = Components::new(classes.len());
     for edge in edges {
         components.join(edge.left, edge.right);
     }
-    for class in 0..classes.len() as u32 {
-        // Classes are numbered in keep order, so the least of a component is its keeper's.
-        let keeping = components.least(class);
+    // Classes are numbered in keep order, so the least of a component is its keeper's.
+    let kept_for: Vec<(u32, u32)> = (0..classes.len() as u32).map(|class| (class, components.least(class))).collect();
+    let dropped: Vec<(u32, u32)> = kept_for.iter().copied().filter(|(class, keeping)| class != keeping).collect();
+    let mut alike = similarities(&dropped)?.into_iter();
+    for (class, keeping) in kept_for {
         let keeper = classes.representative(keeping);
-        let alike = if keeping == class { 1.0 } else { similarity(class, keeping) };
+        let alike = if class == keeping { 1.0 } else { alike.next().unwrap_or(0.0) };
         for record in classes.members(class).iter().filter(|record| **record != keeper && **record as usize >= old) {
             assignment.keeper_of[*record as usize] = keeper;
             assignment.similarity[*record as usize] = alike;
         }
     }
-    assignment
-}
-
-/// Union-find, in which the least member stands for its component.
-struct Components(Vec<u32>);
-
-impl Components {
-    fn new(members: usize) -> Self {
-        Self((0..members as u32).collect())
-    }
-
-    fn least(&mut self, mut member: u32) -> u32 {
-        while self.0[member as usize] != member {
-            // Every second link is shortened on the way: paths stay short without recursion.
-            self.0[member as usize] = self.0[self.0[member as usize] as usize];
-            member = self.0[member as usize];
-        }
-        member
-    }
-
-    fn join(&mut self, left: u32, right: u32) {
-        let (left, right) = (self.least(left), self.least(right));
-        self.0[left.max(right) as usize] = left.min(right);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_chain_is_one_component() {
-        let mut components = Components::new(100_000);
-        for member in (1..100_000).rev() {
-            components.join(member, member - 1);
-        }
-        assert!((0..100_000).all(|member| components.least(member) == 0));
-    }
+    Ok(assignment)
 }

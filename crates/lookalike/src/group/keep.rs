@@ -9,7 +9,7 @@ use crate::collection::Collection;
 use crate::settings::Keep;
 
 /// All records, the most preferred first: old ones before new ones, then by the keep order, ties by input order.
-pub(crate) fn keep_order(collection: &Collection, keep: &Keep) -> Vec<u32> {
+pub(crate) fn keep_order(collection: &Collection<'_>, keep: &Keep) -> Vec<u32> {
     let mut order: Vec<u32> = (0..collection.len() as u32).collect();
     let (old, new) = order.split_at_mut(collection.old());
     for records in [old, new] {

@@ -10,6 +10,7 @@ pub use curve::Scheme;
 use crate::error::{Error, Result};
 use crate::hash::hash_bytes;
 use crate::settings::{Bands, Grouping, Measure, Normalize, Settings, Verify};
+use crate::shingle::Shingler;
 
 /// The version of everything that hashes: tokens, shingles, sketches and band keys. Part of every fingerprint.
 pub const SKETCH_VERSION: u32 = 1;
@@ -31,6 +32,13 @@ pub struct BucketRule {
     pub every_pair_up_to: usize,
     /// In larger ones, each class is compared with so many: the first in keep order.
     pub first: usize,
+}
+
+impl BucketRule {
+    /// How many of a bucket's members are compared with all that follow them.
+    pub(crate) fn lefts(self, members: usize) -> usize {
+        if members > self.every_pair_up_to { self.first } else { members }
+    }
 }
 
 /// The bucket rule of every plan.
@@ -115,6 +123,11 @@ impl Plan {
     /// What is made equal before shingling.
     pub fn normalize(&self) -> Normalize {
         self.normalize
+    }
+
+    /// What cuts records into shingles for this plan; one a thread.
+    pub fn shingler(&self) -> Shingler {
+        Shingler::new(self.settings.shingles, self.normalize, self.settings.bag)
     }
 
     /// How candidates are found.

@@ -62,7 +62,7 @@ impl MinHash {
 
 /// In how many slots two sketches agree.
 #[inline]
-pub fn agreement(left: &[u32], right: &[u32]) -> u32 {
+pub fn agreement<T: PartialEq>(left: &[T], right: &[T]) -> u32 {
     left.iter().zip(right).map(|(left, right)| u32::from(left == right)).sum()
 }
 

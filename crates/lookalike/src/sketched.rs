@@ -1,0 +1,160 @@
+//! Batches of records, shingled and sketched: what is kept of a record once its text is gone.
+
+use crate::band::BandKeys;
+use crate::batch::{Batch, Content, KeepValue, RecordNumber};
+use crate::hash::{combine, fingerprint};
+use crate::plan::{Method, Plan};
+use crate::settings::Keep;
+use crate::shingle::{Shape, Shingler};
+use crate::sketch::MinHash;
+use crate::supply::ShingleLists;
+
+/// Shingles and sketches batches of records. One a thread; it reuses its buffers.
+#[derive(Clone, Debug)]
+pub struct Sketcher {
+    shingler: Shingler,
+    sketching: Option<(MinHash, BandKeys)>,
+    keeps_lengths: bool,
+    keeps_shingles: bool,
+    shingles: Vec<u64>,
+    sketch: Vec<u32>,
+    /// The keys of a batch, record by record.
+    keys: Vec<u64>,
+}
+
+/// A batch of records, shingled and sketched, in columns.
+#[derive(Clone, Debug, Default)]
+pub struct Sketched {
+    pub(crate) numbers: Vec<RecordNumber>,
+    pub(crate) shapes: Vec<Shape>,
+    /// Shingles of each record, repeats counted.
+    pub(crate) shingle_counts: Vec<u32>,
+    /// Of each record's shingles as they came, and of the value that it may only meet itself with.
+    pub(crate) fingerprints: Vec<u128>,
+    /// Equal for records with equal sets, and nearly always different for others.
+    pub(crate) marks: Vec<u64>,
+    pub(crate) within: Vec<u64>,
+    pub(crate) keep: Vec<KeepValue>,
+    /// Characters or items, where the keep order asks for them.
+    pub(crate) lengths: Vec<u64>,
+    /// The lower half of every MinHash value, record by record. It serves the filter in front of the exact check: values
+    /// that differ agree there once in 65,536 times, which lets a pair pass and never holds one back.
+    pub(crate) slots: Vec<u16>,
+    /// The first keys of all records, then the second ones, ….
+    pub(crate) keys: Vec<u64>,
+    /// The shingles themselves, where nobody could supply them again.
+    pub(crate) shingles: Option<ShingleLists>,
+}
+
+impl Sketcher {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let settings = plan.settings();
+        Self {
+            shingler: plan.shingler(),
+            sketching: match plan.method() {
+                Method::Sketches(scheme) => {
+                    Some((MinHash::new(scheme.slots as usize, settings.seed), BandKeys::new(&scheme, settings.seed)))
+                }
+                Method::InvertedLists => None,
+            },
+            keeps_lengths: matches!(settings.keep, Keep::Longest | Keep::Shortest),
+            keeps_shingles: true,
+            shingles: Vec::new(),
+            sketch: Vec::new(),
+            keys: Vec::new(),
+        }
+    }
+
+    /// Does not keep the shingles: those that are needed are supplied again ([`crate::Supply`]). Without sketches all are
+    /// needed, and all are kept.
+    pub fn forget_shingles(mut self) -> Self {
+        self.keeps_shingles = self.sketching.is_none();
+        self
+    }
+
+    /// Shingles and sketches the records of a batch.
+    pub fn sketch(&mut self, batch: &Batch) -> Sketched {
+        let records = batch.len();
+        let mut sketched = Sketched {
+            numbers: batch.numbers().to_vec(),
+            within: batch.within().to_vec(),
+            keep: batch.keep().to_vec(),
+            shapes: Vec::with_capacity(records),
+            shingle_counts: Vec::with_capacity(records),
+            fingerprints: Vec::with_capacity(records),
+            marks: Vec::with_capacity(records),
+            shingles: self.keeps_shingles.then(ShingleLists::default),
+            ..Sketched::default()
+        };
+        if let Some((minhash, _)) = &self.sketching {
+            sketched.slots.reserve_exact(records * minhash.slots());
+        }
+        self.keys.clear();
+        for record in 0..records {
+            let content = batch.content(record);
+            self.shingles.clear();
+            let shape = match content {
+                Content::Text(text) => self.shingler.append_text(text, &mut self.shingles),
+                Content::Set(items) => self.shingler.append_set(items, &mut self.shingles),
+            };
+            let within = sketched.within.get(record).copied().unwrap_or(0);
+            sketched.shapes.push(shape);
+            sketched.shingle_counts.push(self.shingles.len().try_into().unwrap_or(u32::MAX));
+            sketched.fingerprints.push(fingerprint(&self.shingles, within));
+            if self.keeps_lengths {
+                sketched.lengths.push(match content {
+                    Content::Text(text) => text.chars().count() as u64,
+                    Content::Set(_) => self.shingles.len() as u64,
+                });
+            }
+            sketched.marks.push(match &self.sketching {
+                Some((minhash, keys)) => {
+                    self.sketch.clear();
+                    minhash.append(&self.shingles, &mut self.sketch);
+                    sketched.slots.extend(self.sketch.iter().map(|slot| *slot as u16));
+                    let start = self.keys.len();
+                    keys.append(&self.sketch, within, &mut self.keys);
+                    combine(&self.keys[start..])
+                }
+                // Without sketches, the least and the greatest element serve as well.
+                None => {
+                    let least = self.shingles.iter().min().copied().unwrap_or(0);
+                    let greatest = self.shingles.iter().max().copied().unwrap_or(0);
+                    combine(&[least, greatest, within])
+                }
+            });
+            if let Some(lists) = &mut sketched.shingles {
+                lists.push(&self.shingles);
+            }
+        }
+        sketched.keys = turned(&self.keys, records);
+        sketched
+    }
+}
+
+impl Sketched {
+    /// How many records there are.
+    pub fn len(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
+    /// The keys of one band, one for each record.
+    pub(crate) fn keys_of_band(&self, band: usize) -> &[u64] {
+        &self.keys[band * self.len()..(band + 1) * self.len()]
+    }
+}
+
+/// Rows of keys, one for each record, as columns: a band is looked at as a whole.
+fn turned(rows: &[u64], records: usize) -> Vec<u64> {
+    let width = rows.len().checked_div(records).unwrap_or(0);
+    let mut columns = Vec::with_capacity(rows.len());
+    for band in 0..width {
+        columns.extend(rows.iter().skip(band).step_by(width));
+    }
+    columns
+}

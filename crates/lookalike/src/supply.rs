@@ -1,0 +1,82 @@
+//! Where the shingles of records come from when sets are compared: only few records ever need theirs, so they need not
+//! be kept for all.
+
+use crate::batch::RecordNumber;
+use crate::error::Result;
+use crate::shingle::sort_distinct;
+
+/// A record whose shingles are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// Its index in input order, old records first.
+    pub record: u32,
+    /// Its number.
+    pub number: RecordNumber,
+}
+
+/// What is done with shingles that are supplied. It is told where in the list of those asked for a run of neighbours
+/// begins, and given their shingles, which it may take.
+pub type Take<'a> = dyn Fn(usize, &mut ShingleLists) -> Result<()> + Sync + 'a;
+
+/// Gives the shingles of records once more: from memory, from a work file, or by reading the input again.
+pub trait Supply: Sync {
+    /// Hands the shingles of every record asked for to `take`, in runs, on any threads, in any order. Records are asked
+    /// for in input order.
+    fn supply(&self, asked: &[Asked], take: &Take<'_>) -> Result<()>;
+}
+
+/// The shingles of several records, one after another, as a [`crate::Shingler`] gives them.
+#[derive(Clone, Debug, Default)]
+pub struct ShingleLists {
+    pub(crate) shingles: Vec<u64>,
+    pub(crate) ends: Vec<usize>,
+}
+
+impl ShingleLists {
+    /// Adds the shingles of the next record.
+    pub fn push(&mut self, shingles: &[u64]) {
+        self.push_with(|all| all.extend_from_slice(shingles));
+    }
+
+    /// Adds the shingles of the next record, which `append` appends to what it is given.
+    pub fn push_with<T>(&mut self, append: impl FnOnce(&mut Vec<u64>) -> T) -> T {
+        let result = append(&mut self.shingles);
+        self.ends.push(self.shingles.len());
+        result
+    }
+
+    /// Forgets everything and keeps the buffers.
+    pub fn clear(&mut self) {
+        self.shingles.clear();
+        self.ends.clear();
+    }
+
+    /// How many records there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Sorts the shingles of every record and leaves each once.
+    pub(crate) fn make_distinct(&mut self) {
+        let (mut start, mut filled) = (0, 0);
+        for end in &mut self.ends {
+            let distinct = sort_distinct(&mut self.shingles[start..*end]);
+            self.shingles.copy_within(start..start + distinct, filled);
+            start = *end;
+            filled += distinct;
+            *end = filled;
+        }
+        self.shingles.truncate(filled);
+    }
+
+    /// The shingles of the `index`-th record.
+    pub fn get(&self, index: usize) -> &[u64] {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.shingles[start..self.ends[index]]
+    }
+}
