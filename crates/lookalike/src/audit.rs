@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::exact::find_neighbours;
 use crate::hash::SplitMix;
 use crate::plan::Plan;
+use crate::run::Resources;
 use crate::settings::Measure;
 use crate::sketched::Sketched;
 use crate::watch::{Stage, Watch};
@@ -73,7 +74,8 @@ impl Plan {
             return Err(Error::setting("this plan compares without sketches and misses nothing")
                 .advise("audit a plan without --exact and with --measure jaccard"));
         }
-        let collection = Collection::new(self, Vec::new(), records, None)?;
+        let resources = Resources::default();
+        let collection = Collection::new(self, Vec::new(), records, &resources)?;
         let outcome = self.run_on(&collection, watch)?;
         let classes = &outcome.classes;
         watch.begin(Stage::Verify, None);

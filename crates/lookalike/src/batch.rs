@@ -35,6 +35,15 @@ impl RecordNumber {
         Self(input << POSITION_BITS | position)
     }
 
+    /// The number as bits; they sort as numbers do.
+    pub(crate) fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    pub(crate) fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
     /// Which input the record came from.
     pub fn input(self) -> usize {
         (self.0 >> POSITION_BITS) as usize

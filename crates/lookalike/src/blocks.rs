@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::components::Components;
+use crate::error::Result;
 
 /// The block of a class that is compared with nobody.
 const NONE: u32 = u32::MAX;
@@ -21,10 +22,10 @@ impl Blocks {
     /// and `room` what all that are loaded together may take.
     pub(crate) fn of(
         classes: usize,
-        for_each_link: impl Fn(&mut dyn FnMut(&[u32])),
+        for_each_link: impl Fn(&mut dyn FnMut(&[u32])) -> Result<()>,
         weight: impl Fn(u32) -> u64,
         room: u64,
-    ) -> Self {
+    ) -> Result<Self> {
         let mut block_of = vec![NONE; classes];
         let mut total = 0;
         for_each_link(&mut |link| {
@@ -33,12 +34,12 @@ impl Blocks {
                     total += weight(*class);
                 }
             }
-        });
+        })?;
         if total <= room {
-            return Self { block_of, tasks: vec![(0, 0)] };
+            return Ok(Self { block_of, tasks: vec![(0, 0)] });
         }
         let mut components = Components::new(classes);
-        for_each_link(&mut |link| link.iter().for_each(|class| components.join(link[0], *class)));
+        for_each_link(&mut |link| link.iter().for_each(|class| components.join(link[0], *class)))?;
         let mut weights = vec![0u64; classes];
         for class in (0..classes as u32).filter(|class| block_of[*class as usize] != NONE) {
             weights[components.least(class) as usize] += weight(class);
@@ -80,7 +81,7 @@ impl Blocks {
                 block
             };
         }
-        Self { block_of, tasks }
+        Ok(Self { block_of, tasks })
     }
 
     /// The blocks that are loaded together, one after another.
@@ -115,7 +116,11 @@ mod tests {
             let links: Vec<Vec<u32>> =
                 (0..links).map(|_| (0..2 + random.below(4)).map(|_| random.below(classes) as u32).collect()).collect();
             let weight = |class: u32| u64::from(class % 7 + 1);
-            let blocks = Blocks::of(classes as usize, |show| links.iter().for_each(|link| show(link)), weight, room);
+            let for_each_link = |show: &mut dyn FnMut(&[u32])| {
+                links.iter().for_each(|link| show(link));
+                Ok(())
+            };
+            let blocks = Blocks::of(classes as usize, for_each_link, weight, room).unwrap();
             let mut tasks = blocks.tasks().to_vec();
             tasks.sort_unstable();
             tasks.dedup();

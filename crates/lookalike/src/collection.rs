@@ -1,15 +1,25 @@
 //! All records of a run, for the later stages. What is asked for by record is in memory; what is gone through as a whole
 //! comes column by column, part by part; shingles are supplied.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use crate::batch::{KeepValue, RecordNumber};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hash::fingerprint;
 use crate::plan::{Method, Plan};
+use crate::run::Resources;
 use crate::shingle::Shape;
 use crate::sketched::Sketched;
-use crate::supply::{Asked, ShingleLists, Supply, Take};
+use crate::supply::{Asked, ShingleLists, Take};
+use crate::work::{Plain, WorkFile, columns};
+
+/// Rows of a work file that are so near each other are rather read with what is between them.
+const NEAR_BYTES: usize = 64 << 10;
+/// Rows that are read at once at most.
+const ROWS_AT_ONCE: usize = 4096;
 
 /// All records of a run, in input order. A record is called by its index in that order.
 pub(crate) struct Collection<'a> {
@@ -19,18 +29,39 @@ pub(crate) struct Collection<'a> {
     within: Vec<u64>,
     keep: Vec<KeepValue>,
     lengths: Vec<u64>,
+    /// In input order.
     parts: Vec<Part>,
+    files: Vec<Arc<WorkFile>>,
     /// The first so many records are old: compared with, never dropped.
     old: usize,
     slots: usize,
-    supply: Option<&'a dyn Supply>,
+    resources: &'a Resources<'a>,
 }
 
 /// The columns of some neighbouring records.
 struct Part {
     first: u32,
+    records: u32,
     sketched: Sketched,
+    /// Which file holds its columns.
+    file: Option<usize>,
 }
+
+impl Part {
+    fn end(&self) -> u32 {
+        self.first + self.records
+    }
+}
+
+/// Where the columns of one kind are.
+struct ColumnPlace<T: 'static> {
+    in_memory: fn(&Sketched) -> &[T],
+    in_file: usize,
+}
+
+const FINGERPRINTS: ColumnPlace<u128> =
+    ColumnPlace { in_memory: |sketched| &sketched.fingerprints, in_file: columns::FINGERPRINTS };
+const SLOTS: ColumnPlace<u16> = ColumnPlace { in_memory: |sketched| &sketched.slots, in_file: columns::SLOTS };
 
 impl<'a> Collection<'a> {
     /// Gathers batches in input order, the old ones first. Where the batches did not keep their shingles, somebody else
@@ -39,7 +70,7 @@ impl<'a> Collection<'a> {
         plan: &Plan,
         old: Vec<Sketched>,
         new: Vec<Sketched>,
-        supply: Option<&'a dyn Supply>,
+        resources: &'a Resources<'a>,
     ) -> Result<Self> {
         let old_records = old.iter().map(Sketched::len).sum();
         let batches = old.into_iter().chain(new);
@@ -51,22 +82,30 @@ impl<'a> Collection<'a> {
             keep: Vec::new(),
             lengths: Vec::new(),
             parts: Vec::new(),
+            files: Vec::new(),
             old: old_records,
             slots: match plan.method() {
                 Method::Sketches(scheme) => scheme.slots as usize,
                 Method::InvertedLists => 0,
             },
-            supply,
+            resources,
         };
+        let mut file_of: HashMap<*const WorkFile, usize> = HashMap::new();
         for mut sketched in batches.filter(|sketched| !sketched.is_empty()) {
             let first = collection.numbers.len() as u32;
-            collection.numbers.extend_from_slice(&sketched.numbers);
+            collection.numbers.append(&mut sketched.numbers);
             collection.shapes.append(&mut sketched.shapes);
             collection.shingle_counts.append(&mut sketched.shingle_counts);
             collection.within.append(&mut sketched.within);
             collection.keep.append(&mut sketched.keep);
             collection.lengths.append(&mut sketched.lengths);
-            collection.parts.push(Part { first, sketched });
+            let file = sketched.stored.as_ref().map(|stored| {
+                *file_of.entry(Arc::as_ptr(&stored.file)).or_insert_with(|| {
+                    collection.files.push(Arc::clone(&stored.file));
+                    collection.files.len() - 1
+                })
+            });
+            collection.parts.push(Part { first, records: collection.numbers.len() as u32 - first, sketched, file });
             if collection.numbers.len() >= u32::MAX as usize {
                 return Err(Error::new(ErrorKind::TooLarge, "there are more records than one run can hold")
                     .advise("split the input, and compare the parts with --against"));
@@ -110,9 +149,9 @@ impl<'a> Collection<'a> {
         self.lengths[record as usize]
     }
 
-    /// Bytes that the sketches or sets may take that are loaded at a time.
-    pub(crate) fn room(&self) -> u64 {
-        u64::MAX
+    /// What the run may use.
+    pub(crate) fn resources(&self) -> &Resources<'a> {
+        self.resources
     }
 
     /// How many MinHash values a record has.
@@ -120,50 +159,94 @@ impl<'a> Collection<'a> {
         self.slots
     }
 
-    /// Shows the fingerprints of all records, part by part, each with its first record.
-    pub(crate) fn for_each_fingerprint(&self, mut show: impl FnMut(u32, &[u128])) -> Result<()> {
-        self.parts.iter().for_each(|part| show(part.first, &part.sketched.fingerprints));
-        Ok(())
+    /// Shows the fingerprints of all records, part by part, each with its first record. Parts come in any order.
+    pub(crate) fn for_each_fingerprint(&self, show: impl FnMut(u32, &[u128])) -> Result<()> {
+        self.for_each(FINGERPRINTS.in_memory, |file| file.column(FINGERPRINTS.in_file), show)
     }
 
     /// Shows the marks of all records: equal for equal sets, and nearly always different for others.
-    pub(crate) fn for_each_mark(&self, mut show: impl FnMut(u32, &[u64])) -> Result<()> {
-        self.parts.iter().for_each(|part| show(part.first, &part.sketched.marks));
-        Ok(())
+    pub(crate) fn for_each_mark(&self, show: impl FnMut(u32, &[u64])) -> Result<()> {
+        self.for_each(|sketched| &sketched.marks, |file| file.column(columns::MARKS), show)
     }
 
     /// Shows the keys that all records have in one band.
-    pub(crate) fn for_each_key(&self, band: usize, mut show: impl FnMut(u32, &[u64])) -> Result<()> {
-        self.parts.iter().for_each(|part| show(part.first, part.sketched.keys_of_band(band)));
+    pub(crate) fn for_each_key(&self, band: usize, show: impl FnMut(u32, &[u64])) -> Result<()> {
+        let in_file = |file: &WorkFile| {
+            let records = file.len_of::<u64>(columns::NUMBERS);
+            file.read(columns::KEYS, band * records..(band + 1) * records)
+        };
+        self.for_each(|sketched| sketched.keys_of_band(band), in_file, show)
+    }
+
+    fn for_each<T>(
+        &self,
+        in_memory: impl Fn(&Sketched) -> &[T],
+        in_file: impl Fn(&WorkFile) -> Result<Vec<T>>,
+        mut show: impl FnMut(u32, &[T]),
+    ) -> Result<()> {
+        let mut in_files: Vec<Vec<&Part>> = vec![Vec::new(); self.files.len()];
+        for part in &self.parts {
+            match part.file {
+                Some(file) => in_files[file].push(part),
+                None => show(part.first, in_memory(&part.sketched)),
+            }
+        }
+        for (file, parts) in self.files.iter().zip(in_files) {
+            let column = in_file(file)?;
+            for part in parts {
+                if let Some(stored) = &part.sketched.stored {
+                    show(part.first, column.get(stored.rows.clone()).ok_or_else(|| file.damaged())?);
+                }
+            }
+        }
         Ok(())
     }
 
     /// The slots of these records, which ascend, one record after another.
     pub(crate) fn slots_of(&self, records: &[u32]) -> Result<Vec<u16>> {
-        let mut slots = Vec::with_capacity(records.len() * self.slots);
-        self.for_each_part_of(records, |part, records| {
-            for record in records {
-                let start = (record - part.first) as usize * self.slots;
-                slots.extend_from_slice(&part.sketched.slots[start..start + self.slots]);
-            }
-        });
-        Ok(slots)
+        self.rows_of(&SLOTS, self.slots, records)
     }
 
-    fn fingerprints_of(&self, records: &[u32]) -> Vec<u128> {
-        let mut fingerprints = Vec::with_capacity(records.len());
+    /// The rows that these records, which ascend, have in a column of so many numbers a record.
+    fn rows_of<T: Plain + Default>(&self, place: &ColumnPlace<T>, width: usize, records: &[u32]) -> Result<Vec<T>> {
+        let mut rows = vec![T::default(); records.len() * width];
+        // For each file, the rows that are wanted of it, and where they go.
+        let mut in_files: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.files.len()];
+        let mut at = 0;
         self.for_each_part_of(records, |part, records| {
-            let of = |record: &u32| part.sketched.fingerprints[(record - part.first) as usize];
-            fingerprints.extend(records.iter().map(of));
+            for record in records {
+                let index = (record - part.first) as usize;
+                match (part.file, &part.sketched.stored) {
+                    (Some(file), Some(stored)) => in_files[file].push((stored.rows.start + index, at)),
+                    _ => {
+                        let column = (place.in_memory)(&part.sketched);
+                        rows[at * width..(at + 1) * width].copy_from_slice(&column[index * width..(index + 1) * width]);
+                    }
+                }
+                at += 1;
+            }
         });
-        fingerprints
+        for (file, mut wanted) in self.files.iter().zip(in_files) {
+            wanted.sort_unstable();
+            // Rows that are near each other are read with one call.
+            for near in wanted.chunk_by(|(left, _), (right, _)| (right - left) * width * T::BYTES < NEAR_BYTES) {
+                for near in near.chunks(ROWS_AT_ONCE) {
+                    let (first, last) = (near[0].0, near[near.len() - 1].0);
+                    let read: Vec<T> = file.read(place.in_file, first * width..(last + 1) * width)?;
+                    for (row, at) in near {
+                        let from = (row - first) * width;
+                        rows[at * width..(at + 1) * width].copy_from_slice(&read[from..from + width]);
+                    }
+                }
+            }
+        }
+        Ok(rows)
     }
 
     fn for_each_part_of(&self, mut records: &[u32], mut show: impl FnMut(&Part, &[u32])) {
         while let Some(first) = records.first() {
             let part = &self.parts[self.parts.partition_point(|part| part.first <= *first) - 1];
-            let end = part.first + part.sketched.len() as u32;
-            let (inside, behind) = records.split_at(records.partition_point(|record| *record < end));
+            let (inside, behind) = records.split_at(records.partition_point(|record| *record < part.end()));
             show(part, inside);
             records = behind;
         }
@@ -171,13 +254,13 @@ impl<'a> Collection<'a> {
 
     /// Hands the shingles of these records, which ascend, to `take`; see [`Supply::supply`].
     pub(crate) fn supply(&self, records: &[u32], take: &Take<'_>) -> Result<()> {
-        let Some(supply) = self.supply.filter(|_| self.parts.iter().all(|part| part.sketched.shingles.is_none()))
-        else {
+        let keeps = self.parts.iter().any(|part| part.sketched.shingles.is_some());
+        let Some(supply) = self.resources.supply.filter(|_| !keeps) else {
             return self.supply_kept(records, take);
         };
         let asked: Vec<Asked> =
             records.iter().map(|record| Asked { record: *record, number: self.numbers[*record as usize] }).collect();
-        let fingerprints = self.fingerprints_of(records);
+        let fingerprints = self.rows_of(&FINGERPRINTS, 1, records)?;
         supply.supply(&asked, &|first, lists| {
             for index in 0..lists.len() {
                 let within = self.within(records[first + index]);

@@ -25,6 +25,10 @@ pub enum ErrorKind {
     Unavailable,
     /// More records, or larger ones, than the engine can number.
     TooLarge,
+    /// A work file cannot be read or written.
+    Work,
+    /// Less memory is allowed than the run needs.
+    Memory,
     /// Records could not be supplied again.
     Supply,
     /// Records that were supplied again are not what they were.

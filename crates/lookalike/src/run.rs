@@ -17,6 +17,7 @@ use crate::sketched::{Sketched, Sketcher};
 use crate::supply::Supply;
 use crate::verify::{Edge, containment, jaccard, similarities, verify};
 use crate::watch::{Stage, Unwatched, Watch, check_cancelled};
+use crate::work::WorkFolder;
 
 /// The near-duplicates among these texts: the front door. The same as `Settings::new(threshold).plan()?.run(texts)`.
 ///
@@ -29,6 +30,23 @@ use crate::watch::{Stage, Unwatched, Watch, check_cancelled};
 /// ```
 pub fn dedup<T: AsRef<str>>(texts: impl IntoIterator<Item = T>, threshold: f64) -> Result<Outcome> {
     Settings::new(threshold).plan()?.run(texts)
+}
+
+/// What a run may use.
+#[derive(Clone, Copy)]
+pub struct Resources<'a> {
+    /// Who supplies the shingles of records that did not keep theirs ([`Sketcher::forget_shingles`]).
+    pub supply: Option<&'a dyn Supply>,
+    /// Bytes that the sketches or the sets may take that are loaded at a time.
+    pub room: u64,
+    /// Where work files are left, for another attempt to go on from.
+    pub work: Option<&'a WorkFolder>,
+}
+
+impl Default for Resources<'_> {
+    fn default() -> Self {
+        Self { supply: None, room: u64::MAX, work: None }
+    }
 }
 
 impl Plan {
@@ -85,18 +103,18 @@ impl Plan {
     /// The stages after sketching. Batches come in input order; the records of `old` are compared with and never
     /// dropped. Their shingles were kept.
     pub fn finish(&self, old: Vec<Sketched>, new: Vec<Sketched>, watch: &dyn Watch) -> Result<Outcome> {
-        self.run_on(&Collection::new(self, old, new, None)?, watch)
+        self.finish_with(old, new, &Resources::default(), watch)
     }
 
-    /// [`Plan::finish`] for batches that did not keep their shingles ([`Sketcher::forget_shingles`]).
+    /// [`Plan::finish`] with what it may use. What is found does not depend on that.
     pub fn finish_with(
         &self,
         old: Vec<Sketched>,
         new: Vec<Sketched>,
-        supply: &dyn Supply,
+        resources: &Resources<'_>,
         watch: &dyn Watch,
     ) -> Result<Outcome> {
-        self.run_on(&Collection::new(self, old, new, Some(supply))?, watch)
+        self.run_on(&Collection::new(self, old, new, resources)?, watch)
     }
 
     /// The stages after sketching, on records that somebody else needs afterwards.
@@ -119,7 +137,9 @@ impl Plan {
                     Measure::Jaccard => jaccard,
                     Measure::Containment => containment,
                 };
-                connected(&classes, &edges, |pairs| similarities(collection, &classes, pairs, measure, &Unwatched))?
+                connected(&classes, &edges, |pairs| {
+                    similarities(collection, &classes, pairs, measure, None, &Unwatched)
+                })?
             }
         };
         let numbers = collection.numbers().to_vec();
@@ -188,7 +208,7 @@ fn estimate_lost(
         .filter(|(left, right, _)| classes.may_pair(*left, *right) && !is_found(*left, *right))
         .collect();
     let pairs: Vec<(u32, u32)> = missed.iter().map(|(left, right, _)| (*left, *right)).collect();
-    let similarities = similarities(collection, classes, &pairs, jaccard, &Unwatched)?;
+    let similarities = similarities(collection, classes, &pairs, jaccard, None, &Unwatched)?;
     let records = |class: u32| classes.members(class).len() as f64;
     let lost = missed.iter().zip(similarities).filter(|(_, similarity)| *similarity >= threshold);
     Ok(lost.map(|((left, right, weight), _)| weight * records(*left) * records(*right)).sum::<f64>().round() as u64)

@@ -8,6 +8,7 @@ use crate::settings::Keep;
 use crate::shingle::{Shape, Shingler};
 use crate::sketch::MinHash;
 use crate::supply::ShingleLists;
+use crate::work::Stored;
 
 /// Shingles and sketches batches of records. One a thread; it reuses its buffers.
 #[derive(Clone, Debug)]
@@ -44,6 +45,8 @@ pub struct Sketched {
     pub(crate) keys: Vec<u64>,
     /// The shingles themselves, where nobody could supply them again.
     pub(crate) shingles: Option<ShingleLists>,
+    /// The work file that holds fingerprints, marks, slots and keys, if they are not here.
+    pub(crate) stored: Option<Stored>,
 }
 
 impl Sketcher {
@@ -145,7 +148,8 @@ impl Sketched {
 
     /// The keys of one band, one for each record.
     pub(crate) fn keys_of_band(&self, band: usize) -> &[u64] {
-        &self.keys[band * self.len()..(band + 1) * self.len()]
+        let records = self.marks.len();
+        &self.keys[band * records..(band + 1) * records]
     }
 }
 

@@ -10,8 +10,10 @@ use crate::blocks::Blocks;
 use crate::classes::Classes;
 use crate::collection::Collection;
 use crate::error::Result;
+use crate::hash::combine;
 use crate::supply::ShingleLists;
-use crate::watch::{Watch, check_cancelled};
+use crate::watch::{Stage, Watch, check_cancelled};
+use crate::work::{Checkpoint, WorkFile, WorkFolder, WorkWriter, load_or_make};
 
 /// Two classes that are alike.
 ///
@@ -35,22 +37,27 @@ pub(crate) fn verify(
     watch: &dyn Watch,
 ) -> Result<Vec<Edge>> {
     let pairs: Vec<(u32, u32)> = candidates.iter().map(|edge| (edge.left, edge.right)).collect();
-    let similarities = similarities(collection, classes, &pairs, jaccard, watch)?;
+    let similarities = similarities(collection, classes, &pairs, jaccard, collection.resources().work, watch)?;
     let exact = candidates.into_iter().zip(similarities).map(|(edge, similarity)| Edge { similarity, ..edge });
     Ok(exact.filter(|edge| edge.similarity >= threshold).collect())
 }
 
-/// How alike the classes of each pair are, by their sets, which are loaded as far as there is room.
+/// How alike the classes of each pair are, by their sets, which are loaded as far as there is room. What was found is
+/// left in work files.
 pub(crate) fn similarities(
     collection: &Collection<'_>,
     classes: &Classes,
     pairs: &[(u32, u32)],
     measure: fn(&[u64], &[u64]) -> f64,
+    work: Option<&WorkFolder>,
     watch: &dyn Watch,
 ) -> Result<Vec<f64>> {
     let set_bytes = |class: u32| 8 * collection.shingle_count(classes.representative(class)) as u64;
-    let for_each_pair = |show: &mut dyn FnMut(&[u32])| pairs.iter().for_each(|(left, right)| show(&[*left, *right]));
-    let blocks = Blocks::of(classes.len(), for_each_pair, set_bytes, collection.room());
+    let for_each_pair = |show: &mut dyn FnMut(&[u32])| {
+        pairs.iter().for_each(|(left, right)| show(&[*left, *right]));
+        Ok(())
+    };
+    let blocks = Blocks::of(classes.len(), for_each_pair, set_bytes, collection.resources().room)?;
     // The pairs of a task one after another, in their order.
     let mut order: Vec<u32> = (0..pairs.len() as u32).collect();
     let task_of = |at: u32| blocks.task_of(pairs[at as usize].0, pairs[at as usize].1);
@@ -59,21 +66,39 @@ pub(crate) fn similarities(
     }
     let mut similarities = vec![0.0; pairs.len()];
     for in_task in order.chunk_by(|left, right| task_of(*left) == task_of(*right)) {
-        let sets = DistinctSets::of(collection, classes, blocks.loaded(task_of(in_task[0])))?;
-        let found = in_task
-            .par_chunks(PIECE)
-            .map(|piece| {
-                check_cancelled(watch)?;
-                watch.advance(piece.len() as u64);
-                let of = |at: &u32| measure(sets.set(pairs[*at as usize].0), sets.set(pairs[*at as usize].1));
-                Ok(piece.iter().map(of).collect::<Vec<_>>())
-            })
-            .collect::<Result<Vec<_>>>()?;
-        for (at, similarity) in in_task.iter().zip(found.into_iter().flatten()) {
+        // Which pairs are looked at together depends on the room, and the room may be another at another attempt.
+        let name = format!("alike-{:016x}", in_task.iter().fold(0, |name, at| combine(&[name, u64::from(*at)])));
+        let found = load_or_make(work, &name, Stage::Verify, watch, || {
+            let sets = DistinctSets::of(collection, classes, blocks.loaded(task_of(in_task[0])))?;
+            let found = in_task
+                .par_chunks(PIECE)
+                .map(|piece| {
+                    check_cancelled(watch)?;
+                    let of = |at: &u32| measure(sets.set(pairs[*at as usize].0), sets.set(pairs[*at as usize].1));
+                    Ok(piece.iter().map(of).collect::<Vec<_>>())
+                })
+                .collect::<Result<Vec<_>>>()?;
+            Ok(Similarities(found.concat()))
+        })?;
+        watch.advance(in_task.len() as u64);
+        for (at, similarity) in in_task.iter().zip(found.0) {
             similarities[*at as usize] = similarity;
         }
     }
     Ok(similarities)
+}
+
+/// The similarities of some pairs, in their order.
+struct Similarities(Vec<f64>);
+
+impl Checkpoint for Similarities {
+    fn save(&self, writer: &mut WorkWriter) -> Result<()> {
+        writer.column(&self.0)
+    }
+
+    fn load(file: &WorkFile) -> Result<Self> {
+        file.column(0).map(Self)
+    }
 }
 
 /// The sets of the classes that are asked for, sorted, each element once.

@@ -39,6 +39,9 @@ pub trait Watch: Sync {
     /// So many more units of the current stage are done.
     fn advance(&self, _done: u64) {}
 
+    /// So many parts of a stage's work were done by an earlier attempt and need not be done again.
+    fn reuse(&self, _stage: Stage, _parts: u64) {}
+
     /// Candidates are known and about to be checked: there will be no more than so many pairs of records.
     fn expect_pairs(&self, _at_most: u64) {}
 

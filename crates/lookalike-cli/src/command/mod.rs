@@ -9,7 +9,7 @@ pub(crate) mod pairs;
 pub(crate) mod plan;
 
 use anyhow::Result;
-use lookalike::{Outcome, Plan};
+use lookalike::{Outcome, Plan, Resources};
 use lookalike_io::Input;
 
 use crate::arguments::{Arguments, Command, GlobalArguments, InputArguments, MatchArguments, ResourceArguments};
@@ -59,6 +59,7 @@ fn find(
     let Intake { old, new, records, reader } =
         intake::read(inputs, check_outputs, resources, &plan, progress, KeepShingles::No)?;
     let supply = SecondRead { reader: &reader, records: &records, plan: &plan, threads: resources.threads() };
-    let outcome = plan.finish_with(old, new, &supply, progress)?;
+    let resources = Resources { supply: Some(&supply), ..Resources::default() };
+    let outcome = plan.finish_with(old, new, &resources, progress)?;
     Ok(Found { plan, records, outcome })
 }

@@ -22,7 +22,7 @@ pub(crate) struct Bounded {
 
 impl Bounded {
     /// Counts and samples what is left out of buckets of which these members are not compared with each other.
-    pub(super) fn of(left_out: &[&[u32]]) -> Self {
+    pub(super) fn of(left_out: &[Vec<u32>]) -> Self {
         let pairs_of = |members: &[u32]| members.len() as u64 * (members.len() as u64).saturating_sub(1) / 2;
         let comparisons: u64 = left_out.iter().map(|members| pairs_of(members)).sum();
         let size = comparisons.min(SAMPLE);
@@ -49,11 +49,11 @@ impl Bounded {
 }
 
 /// In how many of these buckets both members of each sampled pair are.
-fn count_shared(left_out: &[&[u32]], sample: &[(u32, u32, f64)]) -> Vec<usize> {
+fn count_shared(left_out: &[Vec<u32>], sample: &[(u32, u32, f64)]) -> Vec<usize> {
     let mut buckets_of: HashMap<u32, Vec<usize>> =
         sample.iter().flat_map(|(left, right, _)| [(*left, Vec::new()), (*right, Vec::new())]).collect();
     for (bucket, members) in left_out.iter().enumerate() {
-        for member in *members {
+        for member in members {
             if let Some(buckets) = buckets_of.get_mut(member) {
                 buckets.push(bucket);
             }
@@ -97,7 +97,7 @@ mod tests {
     fn the_sample_stands_for_all_that_was_left_out() {
         let (first, second): (Vec<u32>, Vec<u32>) = ((0..400).collect(), (200..600).collect());
         // Pairs inside 200..400 are left out of both buckets.
-        let bounded = Bounded::of(&[&first, &second]);
+        let bounded = Bounded::of(&[first, second]);
         assert_eq!((bounded.buckets, bounded.comparisons), (2, 2 * 400 * 399 / 2));
         let pairs: f64 = bounded.sample.iter().map(|(.., weight)| weight).sum();
         let truth = f64::from(2 * 400 * 399 / 2 - 200 * 199 / 2);

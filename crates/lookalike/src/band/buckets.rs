@@ -1,6 +1,7 @@
 //! Things that share a key: how buckets are found, and classes of identical records too.
 
 use crate::error::Result;
+use crate::work::{Checkpoint, WorkFile, WorkWriter};
 
 /// A key, and what has it.
 pub(crate) type Entry = (u64, u32);
@@ -15,7 +16,7 @@ pub(crate) trait Entries {
 }
 
 /// The buckets that have at least two members.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Buckets {
     members: Vec<u32>,
     ends: Vec<usize>,
@@ -53,6 +54,19 @@ impl Buckets {
     /// The members of all buckets.
     pub(crate) fn members(&self) -> &[u32] {
         &self.members
+    }
+}
+
+impl Checkpoint for Buckets {
+    fn save(&self, writer: &mut WorkWriter) -> Result<()> {
+        writer.column(&self.members)?;
+        let ends: Vec<u64> = self.ends.iter().map(|end| *end as u64).collect();
+        writer.column(&ends)
+    }
+
+    fn load(file: &WorkFile) -> Result<Self> {
+        let ends: Vec<u64> = file.column(1)?;
+        Ok(Self { members: file.column(0)?, ends: ends.into_iter().map(|end| end as usize).collect() })
     }
 }
 
