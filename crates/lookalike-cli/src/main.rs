@@ -13,6 +13,7 @@ mod progress;
 mod results;
 mod stdin;
 mod summary;
+mod try_each;
 
 use std::process::ExitCode;
 
