@@ -14,6 +14,7 @@ mod results;
 mod second_read;
 mod stdin;
 mod summary;
+mod try_each;
 
 use std::process::ExitCode;
 

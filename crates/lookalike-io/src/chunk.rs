@@ -3,13 +3,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use lookalike::RecordNumber;
+
 use crate::csv::Columns;
 use crate::parquet::ParquetFile;
 
 /// A stretch of whole records. Reused from stretch to stretch: the reader fills it again.
 #[derive(Debug, Default)]
 pub struct Chunk {
-    /// Which stretch it is, counted from 0 through all inputs in input order.
+    /// Sorts stretches in input order: by input, then by place in it.
     pub order: u64,
     /// Which input it comes from.
     pub input: usize,
@@ -44,7 +46,11 @@ impl Chunk {
         &self.buffer[self.range.clone()]
     }
 
-    pub(crate) fn clear(&mut self) {
+    /// Makes room for the `index`-th stretch of an input.
+    pub(crate) fn begin(&mut self, input: usize, index: u64) {
+        self.input = input;
+        // An input has no more stretches than bytes, and both fit in a record's number.
+        self.order = input as u64 * (RecordNumber::MAX_POSITION + 1) + index;
         self.position = 0;
         self.file_bytes = 0;
         self.range = 0..0;

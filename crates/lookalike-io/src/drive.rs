@@ -11,9 +11,9 @@ use crate::source::Reader;
 /// Reads everything with `threads` threads, each with a state of its own that `make_state` makes and `take` is given
 /// with every chunk that the thread parsed. Returns the states.
 ///
-/// The chunks come to `take` in no particular order; [`Chunk::order`] tells theirs. The first error ends the reading; of
-/// several, the one of the earliest chunk is returned, so that the same input gives the same error. Once `cancel` is set
-/// the reading ends with [`Error::cancelled`].
+/// The chunks come to `take` in no particular order; [`Chunk::order`] tells theirs. After an
+/// error only what comes before it is still read; of several, the one of the earliest chunk is returned, so that the same
+/// input gives the same error. Once `cancel` is set the reading ends with [`Error::cancelled`].
 pub fn read_all<S, E, M, T>(
     reader: &Reader,
     threads: usize,
@@ -27,13 +27,11 @@ where
     M: Fn() -> S + Sync,
     T: Fn(&mut S, &Chunk, &mut Parsed) -> Result<(), E> + Sync,
 {
-    let stop = AtomicBool::new(false);
     let earliest: Mutex<Option<(u64, E)>> = Mutex::new(None);
     let work = || {
         let mut state = make_state();
         let (mut chunk, mut parsed) = (Chunk::default(), Parsed::default());
-        // Chunks are handed out in order: when one fails, all before it are done or in other hands, and get done.
-        while !stop.load(Ordering::Relaxed) && !cancel.load(Ordering::Relaxed) {
+        while !cancel.load(Ordering::Relaxed) {
             let taken = match reader.next_chunk(&mut chunk) {
                 Ok(false) => break,
                 Ok(true) => reader
@@ -43,12 +41,13 @@ where
                 Err(error) => Err(E::from(error)),
             };
             if let Err(error) = taken {
-                stop.store(true, Ordering::Relaxed);
+                // The chunks of an input are handed out in order: those before this one are done or in other hands, and
+                // get done. Inputs before it may have more, which may hold an earlier error.
+                reader.end_before(chunk.input);
                 let mut earliest = earliest.lock().unwrap_or_else(PoisonError::into_inner);
                 if earliest.as_ref().is_none_or(|(order, _)| chunk.order < *order) {
                     *earliest = Some((chunk.order, error));
                 }
-                break;
             }
         }
         state

@@ -22,8 +22,10 @@
 //! ```
 //!
 //! # Limits
-//! A record must fit in memory and be shorter than 4 GiB, an input shorter than a terabyte. Compressed files and CSV are
-//! read by one thread at a time, while the others parse.
+//! A record must fit in memory and be shorter than 4 GiB, an input shorter than a terabyte. A compressed, CSV
+//! or WARC file is read by one thread at a time, while the others parse it or read other files: several inputs are read
+//! at once, but one gzip file is decompressed on one core. An error is told only once all that comes before it in input
+//! order was read.
 
 pub mod error;
 pub mod options;
@@ -54,6 +56,7 @@ mod rewrite;
 mod source;
 mod spans;
 mod stream;
+mod turns;
 pub mod warc;
 
 pub use again::{Run, Wanted, read_again};

@@ -105,7 +105,7 @@ mod tests {
         let mut chunk = Chunk::default();
         let mut lines = Vec::new();
         for index in 0..size.div_ceil(64) {
-            chunk.clear();
+            chunk.begin(0, index);
             read_part(&file, size, index, 64, Cut::FilledLines, &mut chunk).unwrap();
             if !chunk.bytes().iter().all(|byte| is_blank(*byte)) {
                 lines.push((chunk.position, chunk.bytes().len() as u64, chunk.trailing));

@@ -2,8 +2,8 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lookalike::RecordNumber;
 
@@ -19,6 +19,7 @@ use crate::parquet::ParquetFile;
 use crate::parsed::Parsed;
 use crate::positioned::read_part;
 use crate::stream::{Cut, RecordStream};
+use crate::turns::Turns;
 use crate::warc::WarcChunks;
 use crate::{html, jsonl, lines, warc};
 
@@ -28,24 +29,27 @@ const CHUNK_BYTES: usize = 512 << 10;
 /// Reads inputs in stretches of whole records. One reader serves many threads: each asks for the
 /// [next chunk](Reader::next_chunk) and [parses](Reader::parse) it on its own.
 ///
-/// Plain files of one record a line are read from the middle, so the lock is held only to count. Others are read one
-/// after the other under the lock, while the other threads parse what was read before.
+/// Plain files of one record a line are read from the middle, by all threads at once. Others are read from front to back
+/// by one thread at a time, while the other threads parse what was read before or read other inputs: no more inputs are
+/// open than threads read.
 pub struct Reader {
     inputs: Vec<Input>,
     options: ReadOptions,
     fields: Fields,
     chunk_bytes: usize,
-    cursor: Mutex<Cursor>,
+    turns: Turns<Reading>,
 }
 
-/// What is handed out next.
-struct Cursor {
-    order: u64,
-    input: usize,
+/// How far an input was read.
+#[derive(Default)]
+struct Reading {
+    /// Stretches that were handed out.
+    stretches: u64,
+    /// None before the first.
     open: Option<Open>,
 }
 
-/// The input that is being handed out.
+/// An input that is being handed out.
 enum Open {
     /// A plain file of lines, part by part.
     Parts {
@@ -80,7 +84,7 @@ struct Progress {
     told: u64,
 }
 
-/// What is left to do for a chunk once the lock is released.
+/// What is left to do for a chunk once another thread can have the input.
 enum Rest {
     Nothing,
     Part { file: Arc<File>, index: u64, cut: Cut },
@@ -91,8 +95,8 @@ impl Reader {
     /// A reader of these inputs.
     pub fn open(inputs: Vec<Input>, options: ReadOptions) -> Result<Self> {
         let fields = Fields::new(&options);
-        let cursor = Mutex::new(Cursor { order: 0, input: 0, open: None });
-        Ok(Self { inputs, options, fields, chunk_bytes: CHUNK_BYTES, cursor })
+        let turns = Turns::new(inputs.len());
+        Ok(Self { inputs, options, fields, chunk_bytes: CHUNK_BYTES, turns })
     }
 
     /// Reads in stretches of about this many bytes instead. The records are the same.
@@ -113,10 +117,10 @@ impl Reader {
 
     /// Fills `chunk` with the next stretch; false if there is none. A stretch can be without records.
     ///
-    /// On an error `chunk.order` says which stretch it was, and nothing more is handed out where the error makes what
-    /// follows unreadable.
+    /// To one thread the stretches come in input order; those of each input do so always. On an error `chunk.order`
+    /// says which stretch it was, and where the error makes what follows unreadable, only what comes before is still
+    /// handed out.
     pub fn next_chunk(&self, chunk: &mut Chunk) -> Result<bool> {
-        chunk.clear();
         let Some(rest) = self.hand_out(chunk)? else {
             return Ok(false);
         };
@@ -177,36 +181,25 @@ impl Reader {
         result.map_err(|error| number_record(input, error))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Cursor> {
-        // A thread that panicked while it held the lock leaves at worst an input that is read on from where it was.
-        self.cursor.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Hands out nothing more of an input, nor of those behind it.
+    pub(crate) fn end_before(&self, input: usize) {
+        self.turns.end_before(input);
     }
 
-    /// The part of [`Self::next_chunk`] that happens under the lock.
+    /// The part of [`Self::next_chunk`] that one thread at a time can do for an input.
     fn hand_out(&self, chunk: &mut Chunk) -> Result<Option<Rest>> {
-        let mut cursor = self.lock();
-        while let Some(input) = self.inputs.get(cursor.input) {
-            chunk.order = cursor.order;
-            chunk.input = cursor.input;
-            let handed = match &mut cursor.open {
-                Some(open) => self.advance(input, open, chunk),
-                None => {
-                    cursor.open = Some(self.open_input(input).inspect_err(|_| cursor.input = self.inputs.len())?);
-                    continue;
-                }
-            };
-            match handed {
+        while let Some(mut turn) = self.turns.take() {
+            chunk.begin(turn.input, turn.reading.stretches);
+            match self.advance(&self.inputs[turn.input], &mut turn.reading.open, chunk) {
                 Ok(Some(rest)) => {
-                    cursor.order += 1;
+                    turn.reading.stretches += 1;
+                    turn.give_back();
                     return Ok(Some(rest));
                 }
-                Ok(None) => {
-                    cursor.open = None;
-                    cursor.input += 1;
-                }
+                // The input has ended, and with it its turns.
+                Ok(None) => {}
                 Err(error) => {
-                    cursor.open = None;
-                    cursor.input = self.inputs.len();
+                    self.end_before(turn.input);
                     return Err(error);
                 }
             }
@@ -252,8 +245,12 @@ impl Reader {
         Ok(Open::Records { stream, context, progress })
     }
 
-    /// Takes the next stretch of an open input; `None` at its end.
-    fn advance(&self, input: &Input, open: &mut Open, chunk: &mut Chunk) -> Result<Option<Rest>> {
+    /// Takes the next stretch of an input, opened with the first; `None` at its end.
+    fn advance(&self, input: &Input, open: &mut Option<Open>, chunk: &mut Chunk) -> Result<Option<Rest>> {
+        let open = match open {
+            Some(open) => open,
+            None => open.insert(self.open_input(input)?),
+        };
         Ok(match open {
             Open::Parts { file, next, count, cut } => (*next < *count).then(|| {
                 *next += 1;

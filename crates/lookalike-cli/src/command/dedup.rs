@@ -1,6 +1,6 @@
 //! `lookalike dedup`: the records without their near-duplicates.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -19,6 +19,7 @@ use crate::names::Records;
 use crate::progress::Progress;
 use crate::results::{Cell, Column, Sink, Table};
 use crate::summary;
+use crate::try_each::try_each;
 
 /// What `dedup` takes.
 #[derive(Debug, Args)]
@@ -129,48 +130,44 @@ fn write_records(
     destinations: &Destinations,
     progress: &Progress,
 ) -> Result<Vec<FinishedFile>> {
-    let mut sink = Sink::open(None)?;
-    let mut files = Vec::new();
-    if let Destinations::Stdout = destinations {
-        refuse_other_headers(outcome, records)?;
-    }
-    let last = records.inputs().len() - 1;
-    for (at, (index, input)) in records.new_inputs().enumerate() {
-        let is_whole_file = matches!(input.format, Format::Text | Format::Html);
-        let writer = RecordWriter { arguments, outcome, records, input, index };
-        match destinations {
-            Destinations::Files(paths) => {
-                // A text file is a record: dropped, it leaves no file at all.
-                let is_dropped = is_whole_file && !arguments.output.annotate && writer.left_out().next().is_some();
-                if !is_dropped {
-                    let mut file = AtomicFile::create_with_folders(&paths[at])?;
-                    let compression = Compression::by_name(&paths[at]).unwrap_or_else(|| {
-                        let same_name = paths[at].file_name() == input.relative.file_name();
-                        if same_name { input.compression } else { Compression::None }
-                    });
-                    writer
-                        .write_file(Rewrite { compression, ..Rewrite::default() }, &mut file)
-                        .map_err(|error| error.at_file(&paths[at]))?;
-                    files.push(file.finish()?);
-                }
-            }
-            Destinations::Nowhere => {}
-            // An input without records adds nothing to those before it, not even its header.
-            Destinations::Stdout if at > 0 && writer.first_position() == u64::MAX => {}
-            Destinations::Stdout => {
-                let how = Rewrite {
-                    compression: input.compression,
-                    // The header of the first input serves all.
-                    from: if at > 0 { writer.first_position() } else { 0 },
-                    close_last_line: index < last,
-                };
-                writer.write(how, &mut sink)?;
-            }
+    let writers: Vec<RecordWriter<'_>> =
+        records.new_inputs().map(|(index, input)| RecordWriter { arguments, outcome, records, input, index }).collect();
+    match destinations {
+        Destinations::Nowhere => Ok(Vec::new()),
+        Destinations::Files(paths) => {
+            let files = try_each(&writers, |at, writer| {
+                let file = writer.write_file(&paths[at])?;
+                progress.advance(writer.input.size);
+                Ok(file)
+            })?;
+            Ok(files.into_iter().flatten().collect())
         }
-        progress.advance(input.size);
+        Destinations::Stdout => {
+            refuse_other_headers(outcome, records)?;
+            // Among the pool's threads, not beside them: there are as many as were asked for.
+            rayon::scope(|_| write_stdout(&writers, progress))?;
+            Ok(Vec::new())
+        }
     }
-    sink.commit()?;
-    Ok(files)
+}
+
+/// Writes all records to standard output.
+fn write_stdout(writers: &[RecordWriter<'_>], progress: &Progress) -> Result<()> {
+    let mut sink = Sink::open(None)?;
+    for (at, writer) in writers.iter().enumerate() {
+        // An input without records adds nothing to those before it, not even its header.
+        if at == 0 || writer.first_position() < u64::MAX {
+            let how = Rewrite {
+                compression: writer.input.compression,
+                // The header of the first input serves all.
+                from: if at > 0 { writer.first_position() } else { 0 },
+                close_last_line: at + 1 < writers.len(),
+            };
+            writer.write(how, &mut sink)?;
+        }
+        progress.advance(writer.input.size);
+    }
+    sink.commit()
 }
 
 /// Refuses to put tables with different headers under one.
@@ -208,12 +205,26 @@ struct RecordWriter<'a> {
 }
 
 impl RecordWriter<'_> {
-    /// Writes to a new file, by the quickest way there is.
-    fn write_file(&self, how: Rewrite, file: &mut AtomicFile) -> lookalike_io::Result<()> {
-        if self.arguments.output.annotate {
-            return self.write(how, file);
+    /// Writes to a new file, by the quickest way there is. A text file is a record: dropped, it leaves no file at all.
+    fn write_file(&self, path: &Path) -> Result<Option<FinishedFile>> {
+        let annotates = self.arguments.output.annotate;
+        let is_whole_file = matches!(self.input.format, Format::Text | Format::Html);
+        if is_whole_file && !annotates && self.left_out().next().is_some() {
+            return Ok(None);
         }
-        rewrite_to_file(self.input, self.left_out(), how, file)
+        let mut file = AtomicFile::create_with_folders(path)?;
+        let compression = Compression::by_name(path).unwrap_or_else(|| {
+            let same_name = path.file_name() == self.input.relative.file_name();
+            if same_name { self.input.compression } else { Compression::None }
+        });
+        let how = Rewrite { compression, ..Rewrite::default() };
+        let written = if annotates {
+            self.write(how, &mut file)
+        } else {
+            rewrite_to_file(self.input, self.left_out(), how, &mut file)
+        };
+        written.map_err(|error| error.at_file(path))?;
+        Ok(Some(file.finish()?))
     }
 
     fn write(&self, how: Rewrite, out: &mut (dyn std::io::Write + Send)) -> lookalike_io::Result<()> {

@@ -68,10 +68,50 @@ fn threads_and_wrappings_do_not_matter() {
     folder.write("in.jsonl.zst", zstd(corpus.as_bytes()));
     let [packed, dropped, pairs] = outputs(&folder, "in.jsonl.gz", "-j 1");
     assert!([gunzip(&packed), dropped, pairs] == expected, "gzip");
-    assert!(outputs(&folder, "in.jsonl.gz", "-j 7")[0] == packed, "gzip on 7 threads");
+    for threads in [2, 7] {
+        let again = &outputs(&folder, "in.jsonl.gz", &format!("-j {threads}"))[0];
+        assert!(again == &packed, "gzip on {threads} threads");
+    }
     let [packed, dropped, pairs] = outputs(&folder, "in.jsonl.zst", "-j 1");
     assert!([unzstd(&packed), dropped, pairs] == expected, "zstd");
-    assert!(outputs(&folder, "in.jsonl.zst", "-j 7")[0] == packed, "zstd on 7 threads");
+    for threads in [2, 7] {
+        let again = &outputs(&folder, "in.jsonl.zst", &format!("-j {threads}"))[0];
+        assert!(again == &packed, "zstd on {threads} threads");
+    }
+}
+
+#[test]
+fn compressed_shards_are_the_same_on_any_number_of_threads() {
+    let corpus = corpus(MANY);
+    let folder = Folder::with("in.jsonl", &corpus);
+    let lines: Vec<&str> = corpus.split_inclusive('\n').collect();
+    // One of several blocks, and several of one.
+    let ends = [0, 16_000, 20_000, 20_001, 24_000, MANY as usize];
+    let names: Vec<String> = (1..ends.len())
+        .map(|shard| {
+            let content = lines[ends[shard - 1]..ends[shard]].concat().into_bytes();
+            let (name, bytes) = match shard % 2 {
+                0 => (format!("{shard}.jsonl.gz"), gzip(&content)),
+                _ => (format!("{shard}.jsonl.zst"), zstd(&content)),
+            };
+            folder.write(&format!("shards/{name}"), bytes);
+            name
+        })
+        .collect();
+    let expected = folder.done("dedup in.jsonl -t 0.7 -j 1").stdout;
+    let run = |threads: u64| -> Vec<Vec<u8>> {
+        folder.done(&format!("dedup shards -o out{threads} -t 0.7 -j {threads}"));
+        names.iter().map(|name| folder.read(&format!("out{threads}/{name}"))).collect()
+    };
+    let packed = run(1);
+    let unpacked = packed.iter().zip(&names).flat_map(|(bytes, name)| match name.ends_with(".gz") {
+        true => gunzip(bytes),
+        false => unzstd(bytes),
+    });
+    assert!(unpacked.eq(expected), "the shards hold what one file holds");
+    for threads in [2, 7] {
+        assert!(run(threads) == packed, "{threads} threads");
+    }
 }
 
 #[test]
