@@ -202,9 +202,8 @@ impl Worker<'_> {
     }
 
     fn start_chunk(&mut self, first: RecordNumber, context: Context) {
-        self.chunk.clear();
+        self.chunk.begin(first.input(), 0);
         self.chunk.buffer.clear();
-        self.chunk.input = first.input();
         self.chunk.position = first.position();
         self.chunk.context = context;
     }
@@ -224,7 +223,11 @@ impl Worker<'_> {
             _ => Error::io("cannot read", &input.name, error),
         };
         let mut at = 0;
-        let buffer = &mut self.chunk.buffer;
+        let chunk = &mut self.chunk;
+        chunk.begin(index, 0);
+        chunk.position = wanted[0].number.position();
+        chunk.context = context;
+        let buffer = &mut chunk.buffer;
         buffer.clear();
         while at < wanted.len() {
             // Neighbours are read with one call; what lies between them is taken out again.
@@ -251,12 +254,7 @@ impl Worker<'_> {
             buffer.truncate(filled);
             at += count;
         }
-        let chunk = &mut self.chunk;
         chunk.range = 0..chunk.buffer.len();
-        chunk.input = index;
-        chunk.position = wanted[0].number.position();
-        chunk.trailing = 0;
-        chunk.context = context;
         Ok(())
     }
 

@@ -91,6 +91,16 @@ impl Input {
         })
     }
 
+    /// When the file was last changed, where the system tells.
+    pub fn modified(&self) -> Option<SystemTime> {
+        self.modified
+    }
+
+    /// Whether it could be read only once, so that `path` is a private copy.
+    pub fn is_copy(&self) -> bool {
+        self.copy.is_some()
+    }
+
     /// Whether it came through standard input.
     pub fn is_stdin(&self) -> bool {
         self.copy.is_some() && self.name == Path::new(STDIN)

@@ -68,7 +68,7 @@ pub use drive::read_all;
 pub use error::{Error, Place, Result};
 pub use input::Input;
 pub use options::{FieldPath, Format, OnError, ReadOptions};
-pub use output::{AtomicFile, FinishedFile};
+pub use output::{AtomicFile, FinishedFile, remove_abandoned};
 pub use output_plan::{is_folder_output, plan_outputs, refuse_overwriting};
 pub use parsed::{BadRecord, Ids, Parsed, RawSpan};
 pub use resolve::Inputs;

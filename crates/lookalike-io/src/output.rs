@@ -1,5 +1,6 @@
 //! Outputs that appear whole or not at all.
 
+use std::collections::{HashMap, HashSet};
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -54,6 +55,8 @@ impl AtomicFile {
             .tempfile_in(folder)
             .map_err(|error| write_error(path, error))?
             .into_parts();
+        // Held until the file is closed: it tells others that somebody still writes here.
+        let _ = file.try_lock();
         Ok(Self { out: BufWriter::with_capacity(BUFFER_BYTES, file), hidden: Some(hidden), path: path.into() })
     }
 
@@ -120,6 +123,31 @@ impl Write for AtomicFile {
     }
 }
 
+/// Removes what a killed program left behind of these outputs: hidden files whose lock nobody holds.
+pub fn remove_abandoned<'a>(outputs: impl IntoIterator<Item = &'a Path>) {
+    let mut folders: HashMap<&Path, HashSet<String>> = HashMap::new();
+    for path in outputs {
+        folders.entry(folder_of(path)).or_default().insert(hidden_prefix(path));
+    }
+    for (folder, prefixes) in folders {
+        for entry in folder.read_dir().into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            // A prefix, six random letters or digits, and the ending.
+            let parts = name.to_str().and_then(|name| {
+                let name = name.strip_suffix(".tmp")?;
+                name.split_at_checked(name.len().checked_sub(6)?)
+            });
+            let is_hidden = parts.is_some_and(|(prefix, random)| {
+                prefixes.contains(prefix) && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            });
+            if is_hidden && File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok()) {
+                // Whoever cannot remove it loses nothing but room.
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
 /// The error of an output that cannot be written.
 pub fn write_error(path: &Path, error: io::Error) -> Error {
     let advice = match error.kind() {
@@ -183,6 +211,21 @@ mod tests {
         assert_eq!(names(folder.path()), ["out"]);
         assert_eq!(std::fs::read(&path).unwrap(), b"before");
         assert!(AtomicFile::create(folder.path()).unwrap_err().to_string().contains("is a folder"));
+    }
+
+    #[test]
+    fn what_a_killed_program_left_goes_away() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        let living = AtomicFile::create(&path).unwrap();
+        for name in [".out.aB3xYz.tmp", ".out.txt.aB3xYz.tmp", ".out.more.tmp"] {
+            std::fs::write(folder.path().join(name), "left").unwrap();
+        }
+        remove_abandoned([path.as_path()]);
+        let left = names(folder.path());
+        assert_eq!(left.len(), 3, "{left:?}");
+        assert!(!left.contains(&".out.aB3xYz.tmp".into()));
+        living.commit().unwrap();
     }
 
     #[test]

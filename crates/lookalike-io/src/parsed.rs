@@ -73,8 +73,8 @@ impl Parsed {
 #[derive(Clone, Debug, Default)]
 pub struct Ids {
     text: String,
-    /// Where each id ends, and whether there is one.
-    ends: Vec<(usize, bool)>,
+    /// Where each id ends. The lowest bit says whether there is one.
+    ends: Vec<u64>,
 }
 
 impl Ids {
@@ -87,20 +87,34 @@ impl Ids {
     /// Adds the next record's id, or none.
     pub fn push(&mut self, id: Option<&str>) {
         self.text.push_str(id.unwrap_or_default());
-        self.ends.push((self.text.len(), id.is_some()));
+        self.ends.push((self.text.len() as u64) << 1 | u64::from(id.is_some()));
     }
 
     /// Takes the last id back.
     pub fn pop(&mut self) {
         self.ends.pop();
-        self.text.truncate(self.ends.last().map_or(0, |(end, _)| *end));
+        self.text.truncate(self.start(self.ends.len()));
     }
 
     /// The id of the `index`-th record, if it has one of its own.
     pub fn get(&self, index: usize) -> Option<&str> {
-        let start = if index == 0 { 0 } else { self.ends[index - 1].0 };
-        let (end, present) = self.ends[index];
-        present.then(|| &self.text[start..end])
+        let end = self.ends[index];
+        (end & 1 == 1).then(|| &self.text[self.start(index)..(end >> 1) as usize])
+    }
+
+    /// Gives back memory that is not needed.
+    pub fn shrink(&mut self) {
+        self.text.shrink_to_fit();
+        self.ends.shrink_to_fit();
+    }
+
+    /// About how many bytes of memory they take.
+    pub fn bytes(&self) -> usize {
+        self.text.len() + 8 * self.ends.len()
+    }
+
+    fn start(&self, index: usize) -> usize {
+        if index == 0 { 0 } else { (self.ends[index - 1] >> 1) as usize }
     }
 
     /// How many records there are, with and without an id.

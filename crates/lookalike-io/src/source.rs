@@ -1,5 +1,6 @@
 //! The reader: hands out the inputs stretch by stretch, in input order, to any number of threads.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
@@ -38,6 +39,8 @@ pub struct Reader {
     fields: Fields,
     chunk_bytes: usize,
     turns: Turns<Reading>,
+    /// Stretches that are passed over.
+    done: HashSet<u64>,
 }
 
 /// How far an input was read.
@@ -96,12 +99,18 @@ impl Reader {
     pub fn open(inputs: Vec<Input>, options: ReadOptions) -> Result<Self> {
         let fields = Fields::new(&options);
         let turns = Turns::new(inputs.len());
-        Ok(Self { inputs, options, fields, chunk_bytes: CHUNK_BYTES, turns })
+        Ok(Self { inputs, options, fields, chunk_bytes: CHUNK_BYTES, turns, done: HashSet::new() })
     }
 
     /// Reads in stretches of about this many bytes instead. The records are the same.
     pub fn with_chunk_bytes(mut self, chunk_bytes: usize) -> Self {
         self.chunk_bytes = chunk_bytes.max(1);
+        self
+    }
+
+    /// Passes over the stretches with these [orders](Chunk::order), which somebody has read before.
+    pub fn without(mut self, done: HashSet<u64>) -> Self {
+        self.done = done;
         self
     }
 
@@ -121,8 +130,13 @@ impl Reader {
     /// says which stretch it was, and where the error makes what follows unreadable, only what comes before is still
     /// handed out.
     pub fn next_chunk(&self, chunk: &mut Chunk) -> Result<bool> {
-        let Some(rest) = self.hand_out(chunk)? else {
-            return Ok(false);
+        let rest = loop {
+            let Some(rest) = self.hand_out(chunk)? else {
+                return Ok(false);
+            };
+            if !self.done.contains(&chunk.order) {
+                break rest;
+            }
         };
         let input = &self.inputs[chunk.input];
         match rest {
