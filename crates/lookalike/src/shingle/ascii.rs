@@ -176,6 +176,7 @@ mod tests {
 
     #[test]
     fn every_kernel_equals_the_reference() {
+        #[allow(unused_mut)]
         let mut kernels: Vec<(&str, Kernel)> = Vec::new();
         #[cfg(target_arch = "x86_64")]
         {
