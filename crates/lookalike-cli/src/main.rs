@@ -7,6 +7,7 @@ mod destinations;
 mod exit;
 mod intake;
 mod interrupt;
+mod memory;
 mod names;
 mod plot;
 mod progress;
@@ -15,6 +16,7 @@ mod second_read;
 mod stdin;
 mod summary;
 mod try_each;
+mod work;
 
 use std::process::ExitCode;
 

@@ -1,21 +1,24 @@
 //! What records are called, and where they stand in their inputs.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::path::Path;
 
 use anyhow::{Result, bail};
 use lookalike::hash_item;
 use lookalike_io::error::Shown;
-use lookalike_io::{BadRecord, Format, Ids, Input, Parsed, RawSpan};
+use lookalike_io::{BadRecord, Format, Ids, Input, Parsed, Place, RawSpan};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// Hashes of ids that are sorted at once.
+const HASHES_AT_ONCE: u64 = 1 << 22;
 
 /// The records of one chunk of an input.
 #[derive(Debug)]
 pub(crate) struct Stretch {
     input: usize,
     ids: Ids,
-    /// The hashes of the ids, with the index of the record.
-    id_hashes: Vec<(u64, u32)>,
     raw_lengths: Vec<u32>,
     bad: Vec<BadRecord>,
 }
@@ -23,24 +26,96 @@ pub(crate) struct Stretch {
 impl Stretch {
     /// Takes out of a parsed chunk what outlives it.
     pub(crate) fn take(input: usize, parsed: &mut Parsed) -> Self {
-        let ids = std::mem::take(&mut parsed.ids);
-        let hash = |index| ids.get(index).map(|id| (hash_item(id.as_bytes()), index as u32));
-        Self {
+        let mut stretch = Self {
             input,
-            id_hashes: (0..ids.len()).filter_map(hash).collect(),
-            ids,
+            ids: std::mem::take(&mut parsed.ids),
             raw_lengths: std::mem::take(&mut parsed.raw_lengths),
             bad: std::mem::take(&mut parsed.bad),
-        }
+        };
+        stretch.ids.shrink();
+        stretch.raw_lengths.shrink_to_fit();
+        stretch
     }
 
     pub(crate) fn input(&self) -> usize {
         self.input
     }
 
+    /// About how many bytes of memory it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.ids.bytes() + 4 * self.raw_lengths.len() + 200 * self.bad.len() + 200
+    }
+
     fn len(&self) -> usize {
         self.ids.len()
     }
+
+    /// As bytes, for a work file.
+    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>> {
+        let ids = (0..self.len()).map(|index| self.ids.get(index)).collect();
+        let bad = self
+            .bad
+            .iter()
+            .map(|bad| StoredBad {
+                index_in_chunk: bad.index_in_chunk,
+                span: (bad.span.position, bad.span.length),
+                message: bad.error.message().to_owned(),
+                advice: bad.error.advice().map(str::to_owned),
+                place: bad.error.place().map(|place| (place.record, place.byte)),
+            })
+            .collect();
+        let stored = StoredStretch { input: self.input, ids, raw_lengths: &self.raw_lengths, bad };
+        Ok(serde_json::to_vec(&stored)?)
+    }
+
+    /// What [`Self::to_bytes`] wrote.
+    pub(crate) fn from_bytes(bytes: &[u8], inputs: &[Input]) -> Option<Self> {
+        let stored: LoadedStretch<'_> = serde_json::from_slice(bytes).ok()?;
+        let mut ids = Ids::default();
+        stored.ids.iter().for_each(|id| ids.push(id.as_deref()));
+        ids.shrink();
+        let path = &inputs.get(stored.input)?.name;
+        let bad = stored.bad.into_iter().map(|bad| {
+            let mut error = lookalike_io::Error::new(bad.message);
+            if let Some(advice) = bad.advice {
+                error = error.advise(advice);
+            }
+            if let Some((record, byte)) = bad.place {
+                error = error.at(Place { path: path.clone(), record, byte });
+            }
+            let span = RawSpan { position: bad.span.0, length: bad.span.1 };
+            BadRecord { index_in_chunk: bad.index_in_chunk, span, error }
+        });
+        Some(Self { input: stored.input, ids, raw_lengths: stored.raw_lengths, bad: bad.collect() })
+    }
+}
+
+/// A stretch in a work file.
+#[derive(Serialize)]
+struct StoredStretch<'a> {
+    input: usize,
+    ids: Vec<Option<&'a str>>,
+    raw_lengths: &'a [u32],
+    bad: Vec<StoredBad>,
+}
+
+#[derive(Deserialize)]
+struct LoadedStretch<'a> {
+    input: usize,
+    #[serde(borrow)]
+    ids: Vec<Option<Cow<'a, str>>>,
+    raw_lengths: Vec<u32>,
+    bad: Vec<StoredBad>,
+}
+
+/// A bad record in a work file.
+#[derive(Serialize, Deserialize)]
+struct StoredBad {
+    index_in_chunk: u64,
+    span: (u64, u64),
+    message: String,
+    advice: Option<String>,
+    place: Option<(Option<u64>, Option<u64>)>,
 }
 
 /// All records of a run, called by their indices in input order.
@@ -144,23 +219,35 @@ impl Records {
         format!("{name}:{}", self.starts[at].1 + ordinal + 1)
     }
 
+    /// Two of these records with the same id, whose hash belongs to one pass of several: the ones whose second comes
+    /// first.
+    fn find_twice(&self, records: &Range<usize>, pass: u64, passes: u64) -> Option<(usize, usize)> {
+        let of_stretch = |(stretch, (start, _)): (&Stretch, &(usize, u64))| {
+            let hash = |index| stretch.ids.get(index).map(|id| (hash_item(id.as_bytes()), (start + index) as u32));
+            let hashes = (0..stretch.len()).filter_map(hash);
+            hashes.filter(|(hash, _)| (u128::from(*hash) * u128::from(passes) >> 64) as u64 == pass).collect::<Vec<_>>()
+        };
+        let first = self.starts.partition_point(|(start, _)| *start < records.start);
+        let behind = self.starts.partition_point(|(start, _)| *start < records.end);
+        let stretches = self.stretches[first..behind].par_iter().zip(&self.starts[first..behind]);
+        let mut hashes: Vec<(u64, u32)> = stretches.flat_map_iter(of_stretch).collect();
+        hashes.par_sort_unstable();
+        hashes
+            .windows(2)
+            .filter(|pair| pair[0].0 == pair[1].0)
+            .map(|pair| (pair[0].1 as usize, pair[1].1 as usize))
+            .filter(|(left, right)| self.name(*left) == self.name(*right))
+            .min_by_key(|(_, right)| *right)
+    }
+
     /// Refuses ids that stand twice: nobody could tell which record an answer speaks of.
     pub(crate) fn check_ids(&self) -> Result<()> {
         let first_new = self.of_input(self.old_inputs).start.min(self.len);
         for records in [0..first_new, first_new..self.len] {
-            let mut hashes: Vec<(u64, u32)> = Vec::with_capacity(records.len());
-            for (stretch, (start, _)) in self.stretches.iter().zip(&self.starts) {
-                if records.contains(start) {
-                    hashes.extend(stretch.id_hashes.iter().map(|(hash, index)| (*hash, *start as u32 + index)));
-                }
-            }
-            hashes.par_sort_unstable();
-            let twice = hashes
-                .windows(2)
-                .filter(|pair| pair[0].0 == pair[1].0)
-                .map(|pair| (pair[0].1 as usize, pair[1].1 as usize))
-                .filter(|(left, right)| self.name(*left) == self.name(*right))
-                .min_by_key(|(_, right)| *right);
+            // As many at a time as take little memory, told apart by their hashes.
+            let passes = (records.len() as u64).div_ceil(HASHES_AT_ONCE);
+            let twice =
+                (0..passes).filter_map(|pass| self.find_twice(&records, pass, passes)).min_by_key(|(_, right)| *right);
             if let Some((first, second)) = twice {
                 bail!(
                     "the id \"{}\" stands twice, at {} and {}; name a field with unique ids with --id, or use --id none",

@@ -146,6 +146,16 @@ impl Sketched {
         self.numbers.is_empty()
     }
 
+    /// Bytes that the batch has in memory and that a work file could hold.
+    pub fn storable_bytes(&self) -> usize {
+        2 * self.slots.len() + 8 * self.keys.len() + 24 * self.marks.len()
+    }
+
+    /// Bytes of the shingles that were kept.
+    pub fn shingle_bytes(&self) -> usize {
+        self.shingles.as_ref().map_or(0, |lists| 8 * (lists.shingles.len() + lists.ends.len()))
+    }
+
     /// The keys of one band, one for each record.
     pub(crate) fn keys_of_band(&self, band: usize) -> &[u64] {
         let records = self.marks.len();

@@ -17,6 +17,7 @@ pub(crate) use matching::MatchArguments;
 pub(crate) use output::{ResultArguments, ResultFormat};
 
 use crate::config;
+use crate::memory::Bytes;
 
 /// Finds what is alike: near-duplicate documents and similar sets.
 #[derive(Debug, Parser)]
@@ -128,9 +129,15 @@ pub(crate) struct ResourceArguments {
     /// Threads; as many as there are cores by default. Results do not depend on it
     #[arg(short = 'j', long, value_name = "N", env = "LOOKALIKE_THREADS")]
     pub(crate) threads: Option<Threads>,
-    /// Where temporary files go
+    /// Memory to use; three quarters of the machine's by default. Results do not depend on it
+    #[arg(long, value_name = "SIZE", env = "LOOKALIKE_MEMORY")]
+    pub(crate) memory: Option<Bytes>,
+    /// Where temporary and work files go [default: work files beside the output]
     #[arg(long, value_name = "DIR", env = "LOOKALIKE_TMP")]
     pub(crate) tmp: Option<PathBuf>,
+    /// Begin anew instead of going on where the same command was interrupted
+    #[arg(long)]
+    pub(crate) restart: bool,
 }
 
 impl ResourceArguments {

@@ -8,7 +8,7 @@ use lookalike::{Audit, Interval};
 
 use crate::arguments::{GlobalArguments, InputArguments, MatchArguments, ResourceArguments};
 use crate::exit::Exit;
-use crate::intake::{self, KeepShingles};
+use crate::intake::{self, KeepShingles, Request};
 use crate::progress::Progress;
 
 /// What `audit` takes.
@@ -32,8 +32,14 @@ pub(crate) fn run(arguments: &AuditArguments, global: &GlobalArguments) -> Resul
         bail!("audit measures one collection; leave --against out, or name its files as inputs");
     }
     arguments.resources.limit_threads()?;
-    let intake =
-        intake::read(&arguments.input, |_, _| Ok(()), &arguments.resources, &plan, &progress, KeepShingles::Yes)?;
+    let request = Request {
+        command: "audit",
+        input: &arguments.input,
+        output: None,
+        resources: &arguments.resources,
+        shingles: KeepShingles::Yes,
+    };
+    let intake = intake::read(&request, |_, _| Ok(()), &plan, &progress)?;
     let records = intake.old.into_iter().chain(intake.new).collect();
     let audit = plan.audit(records, arguments.sample, &progress)?;
     progress.finish();

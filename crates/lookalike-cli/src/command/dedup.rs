@@ -15,6 +15,7 @@ use super::pairs::{PairLimit, write_pairs};
 use crate::arguments::{GlobalArguments, InputArguments, MatchArguments, ResourceArguments, ResultFormat};
 use crate::destinations::{Destinations, Wanted};
 use crate::exit::{Exit, is_closed_pipe};
+use crate::intake::{KeepShingles, Request};
 use crate::names::Records;
 use crate::progress::Progress;
 use crate::results::{Cell, Column, Sink, Table};
@@ -88,7 +89,14 @@ pub(crate) fn run(arguments: &DedupArguments, global: &GlobalArguments) -> Resul
         destinations = Destinations::plan(&wanted, old, new)?;
         Ok(())
     };
-    let found = find(&arguments.input, plan_outputs, &arguments.matching, &arguments.resources, global, &progress)?;
+    let request = Request {
+        command: "dedup",
+        input: &arguments.input,
+        output: wanted.output,
+        resources: &arguments.resources,
+        shingles: KeepShingles::No,
+    };
+    let found = find(&request, plan_outputs, &arguments.matching, global, &progress)?;
     let (outcome, records) = (&found.outcome, &found.records);
 
     // Lists first: a reader of the records who has seen enough must not cost them.
@@ -119,6 +127,7 @@ pub(crate) fn run(arguments: &DedupArguments, global: &GlobalArguments) -> Resul
     }
     summary::report(global, &found.plan, outcome, records, &progress);
     let has_duplicates = outcome.summary().dropped > 0;
+    found.settle();
     Ok(if output.check && has_duplicates { Exit::No } else { Exit::Done })
 }
 

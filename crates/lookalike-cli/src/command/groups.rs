@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use clap::Args;
 use lookalike::Group;
+use lookalike_io::Input;
 use serde_json::json;
 
 use super::find;
@@ -12,6 +13,7 @@ use crate::arguments::{
     GlobalArguments, InputArguments, MatchArguments, ResourceArguments, ResultArguments, ResultFormat,
 };
 use crate::exit::Exit;
+use crate::intake::{KeepShingles, Request};
 use crate::names::Records;
 use crate::progress::Progress;
 use crate::results::{Cell, Column, Sink, Table, write_escaped};
@@ -36,14 +38,15 @@ pub(crate) struct GroupsArguments {
 pub(crate) fn run(arguments: &GroupsArguments, global: &GlobalArguments) -> Result<Exit> {
     let progress = Progress::new(global);
     let sink = Sink::open(arguments.result.file())?;
-    let found = find(
-        &arguments.input,
-        |old, new| arguments.result.check(old, new),
-        &arguments.matching,
-        &arguments.resources,
-        global,
-        &progress,
-    )?;
+    let request = Request {
+        command: "groups",
+        input: &arguments.input,
+        output: arguments.result.file(),
+        resources: &arguments.resources,
+        shingles: KeepShingles::No,
+    };
+    let check = |old: &[Input], new: &[Input]| arguments.result.check(old, new);
+    let found = find(&request, check, &arguments.matching, global, &progress)?;
     let groups = found.outcome.groups();
     match arguments.result.format() {
         ResultFormat::Text => write_lines(&groups, &found.records, sink)?,
@@ -51,6 +54,7 @@ pub(crate) fn run(arguments: &GroupsArguments, global: &GlobalArguments) -> Resu
         format => write_rows(&groups, &found.records, sink, format)?,
     }
     summary::report(global, &found.plan, &found.outcome, &found.records, &progress);
+    found.settle();
     Ok(Exit::Done)
 }
 

@@ -8,17 +8,20 @@ pub(crate) mod groups;
 pub(crate) mod pairs;
 pub(crate) mod plan;
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use lookalike::{Outcome, Plan, Resources};
 use lookalike_io::Input;
 
-use crate::arguments::{Arguments, Command, GlobalArguments, InputArguments, MatchArguments, ResourceArguments};
+use crate::arguments::{Arguments, Command, GlobalArguments, MatchArguments};
 use crate::exit::Exit;
-use crate::intake::{self, Intake, KeepShingles};
+use crate::intake::{self, Intake, Request};
 use crate::interrupt;
 use crate::names::Records;
 use crate::progress::Progress;
 use crate::second_read::SecondRead;
+use crate::work::Work;
 
 /// Does what was typed.
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit> {
@@ -40,14 +43,23 @@ struct Found {
     plan: Plan,
     records: Records,
     outcome: Outcome,
+    work: Option<Arc<Work>>,
+}
+
+impl Found {
+    /// All is written: what was left for another attempt is of no use any more.
+    fn settle(self) {
+        if let Some(work) = self.work.and_then(Arc::into_inner) {
+            work.remove();
+        }
+    }
 }
 
 /// Reads the inputs and finds what is alike. `check_outputs` is shown the old and the new inputs before they are read.
 fn find(
-    inputs: &InputArguments,
+    request: &Request<'_>,
     check_outputs: impl FnOnce(&[Input], &[Input]) -> Result<()>,
     matching: &MatchArguments,
-    resources: &ResourceArguments,
     global: &GlobalArguments,
     progress: &Progress,
 ) -> Result<Found> {
@@ -55,11 +67,11 @@ fn find(
     if global.verbose {
         progress.say(&plan.to_string());
     }
-    resources.limit_threads()?;
-    let Intake { old, new, records, reader } =
-        intake::read(inputs, check_outputs, resources, &plan, progress, KeepShingles::No)?;
-    let supply = SecondRead { reader: &reader, records: &records, plan: &plan, threads: resources.threads() };
-    let resources = Resources { supply: Some(&supply), ..Resources::default() };
+    request.resources.limit_threads()?;
+    let Intake { old, new, records, reader, work, room } = intake::read(request, check_outputs, &plan, progress)?;
+    let threads = request.resources.threads();
+    let supply = SecondRead { reader: &reader, records: &records, plan: &plan, threads };
+    let resources = Resources { supply: Some(&supply), room, work: work.as_ref().map(|work| work.folder()) };
     let outcome = plan.finish_with(old, new, &resources, progress)?;
-    Ok(Found { plan, records, outcome })
+    Ok(Found { plan, records, outcome, work })
 }

@@ -3,12 +3,14 @@
 use anyhow::{Result, bail};
 use clap::Args;
 use lookalike::Outcome;
+use lookalike_io::Input;
 
 use super::find;
 use crate::arguments::{
     GlobalArguments, InputArguments, MatchArguments, ResourceArguments, ResultArguments, ResultFormat,
 };
 use crate::exit::Exit;
+use crate::intake::{KeepShingles, Request};
 use crate::names::Records;
 use crate::progress::Progress;
 use crate::results::{Cell, Column, Sink, Table};
@@ -44,17 +46,19 @@ pub(crate) struct PairLimit {
 pub(crate) fn run(arguments: &PairsArguments, global: &GlobalArguments) -> Result<Exit> {
     let progress = Progress::new(global).saying_pairs(!global.quiet && !global.json);
     let sink = Sink::open(arguments.result.file())?;
-    let found = find(
-        &arguments.input,
-        |old, new| arguments.result.check(old, new),
-        &arguments.matching,
-        &arguments.resources,
-        global,
-        &progress,
-    )?;
+    let request = Request {
+        command: "pairs",
+        input: &arguments.input,
+        output: arguments.result.file(),
+        resources: &arguments.resources,
+        shingles: KeepShingles::No,
+    };
+    let check = |old: &[Input], new: &[Input]| arguments.result.check(old, new);
+    let found = find(&request, check, &arguments.matching, global, &progress)?;
     arguments.limit.check(&found.outcome)?;
     write_pairs(&found.outcome, &found.records, sink, arguments.result.format())?.commit()?;
     summary::report(global, &found.plan, &found.outcome, &found.records, &progress);
+    found.settle();
     Ok(Exit::Done)
 }
 

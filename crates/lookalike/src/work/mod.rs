@@ -12,12 +12,21 @@ pub(crate) use file::{Plain, WorkFile, WorkWriter};
 pub use segment::Segment;
 pub(crate) use segment::{Stored, columns};
 
+use xxhash_rust::xxh3::xxh3_128;
+
 use crate::error::Result;
 use crate::watch::{Stage, Watch};
 
 /// Which run a work file belongs to: a fingerprint of everything that the content of its work files depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp(pub u128);
+
+impl Stamp {
+    /// The stamp of a run that is described by this text.
+    pub fn of(description: &str) -> Self {
+        Self(xxh3_128(description.as_bytes()))
+    }
+}
 
 /// The folder of a run's work files.
 #[derive(Clone, Debug)]

@@ -55,10 +55,9 @@ impl Segment {
         self.batches.is_empty()
     }
 
-    /// About how many bytes the batches take in memory until they are stored.
-    pub fn bytes(&self) -> usize {
-        let of_batch = |batch: &Sketched| 2 * batch.slots.len() + 8 * batch.keys.len() + 40 * batch.len();
-        self.batches.iter().map(of_batch).sum::<usize>() + self.attached.iter().map(Vec::len).sum::<usize>()
+    /// The batches as they came.
+    pub fn into_batches(self) -> Vec<Sketched> {
+        self.batches
     }
 
     /// Writes the batches to a file of this run, and gives them back without what is now there.
