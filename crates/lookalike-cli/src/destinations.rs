@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use lookalike_io::error::Shown;
 use lookalike_io::input::format_by_name;
-use lookalike_io::{Format, Input, is_folder_output, plan_outputs, refuse_overwriting};
+use lookalike_io::{Compression, Format, Input, is_folder_output, plan_outputs, refuse_overwriting, remove_abandoned};
 
 /// Where the records of each new input go.
 #[derive(Debug)]
@@ -56,6 +56,26 @@ impl Destinations {
             bail!("two outputs would be written to {}; give each a file of its own", Shown(twice[0].1));
         }
         Ok(destinations)
+    }
+
+    /// Removes what a killed run left of these outputs.
+    pub(crate) fn clean(&self) {
+        if let Self::Files(paths) = self {
+            remove_abandoned(paths.iter().map(PathBuf::as_path));
+        }
+    }
+
+    /// Bytes of disk that the records take if none is dropped.
+    pub(crate) fn bytes(&self, new: &[Input]) -> u64 {
+        /// How much larger a compressed input may be than it looks.
+        const COMPRESSION_RATIO: u64 = 4;
+        let Self::Files(paths) = self else { return 0 };
+        let expands = |input: &Input, path: &Path| {
+            input.compression != Compression::None
+                && Compression::by_name(path).unwrap_or_default() == Compression::None
+        };
+        let inputs = new.iter().zip(paths);
+        inputs.map(|(input, path)| if expands(input, path) { COMPRESSION_RATIO * input.size } else { input.size }).sum()
     }
 
     fn to_files(wanted: &Wanted<'_>, output: &Path, new: &[Input]) -> Result<Self> {

@@ -4,6 +4,7 @@ use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
+use lookalike_io::error::Shown;
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,14 +27,21 @@ pub(crate) fn report(result: anyhow::Result<Exit>) -> ExitCode {
         Ok(Exit::No) => ExitCode::from(1),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(_) if crate::interrupt::is_requested() => {
-            say("interrupted", "nothing was written");
+            say("interrupted", &format!("nothing was written{}", how_to_go_on()));
             ExitCode::from(INTERRUPTED)
         }
         Err(error) => {
-            say("error", &in_words(error));
+            say("error", &format!("{}{}", in_words(error), how_to_go_on()));
             ExitCode::from(ERROR)
         }
     }
+}
+
+/// What to do to go on, where something was left to go on from.
+fn how_to_go_on() -> String {
+    crate::work::left().map_or_else(String::new, |folder| {
+        format!("; the same command goes on from here (to give it up, remove {})", Shown(&folder))
+    })
 }
 
 /// What went wrong, on one line. Inputs and files name themselves in their errors; a bare error of the system can only

@@ -5,12 +5,14 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use anyhow::{Result, bail};
-use lookalike::{Method, Plan, Segment, Sketched, Sketcher, Stage, Watch};
+use lookalike::{Method, Plan, Segment, Shard, Sketched, Sketcher, Stage, Watch};
 use lookalike_io::{Chunk, Compression, Input, Parsed, ReadOptions, Reader, read_all};
 
 use crate::arguments::{InputArguments, ResourceArguments};
+use crate::estimate::{check_disk, duration, work_bytes};
 use crate::interrupt;
 use crate::memory::{Budget, Bytes};
 use crate::names::{Records, Stretch};
@@ -20,8 +22,17 @@ use crate::work::{Identity, Work, WorkPlace};
 
 /// Inputs of so many bytes take so long that work files are left from the beginning, so that an interruption costs little.
 const LONG_RUN_BYTES: u64 = 4 << 30;
+/// The share of the inputs from which the whole can be told.
+const ENOUGH_TO_LOOK_AHEAD: f64 = 0.01;
+/// How much longer than the reading everything takes.
+const AFTER_READING: f64 = 1.7;
+/// A run that takes so long says so beforehand.
+const WORTH_TELLING_SECONDS: f64 = 30.0;
 /// How much larger a compressed input may be than it looks.
 const COMPRESSION_RATIO: u64 = 4;
+
+const NOT_SKETCHED: &str =
+    "not all parts of the inputs have been sketched yet; run `lookalike stage sketch` for each of them first";
 
 /// Everything that was read: what the engine needs, and what the outputs need.
 pub(crate) struct Intake {
@@ -42,6 +53,17 @@ pub(crate) enum KeepShingles {
     No,
 }
 
+/// How much of the work is done at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Everything, in one go.
+    Everything,
+    /// Only a part of the inputs is read, into work files.
+    Sketching(Shard),
+    /// Everything was read into work files before.
+    AfterSketching,
+}
+
 /// What is read for which command.
 pub(crate) struct Request<'a> {
     pub(crate) command: &'static str,
@@ -49,19 +71,25 @@ pub(crate) struct Request<'a> {
     pub(crate) output: Option<&'a Path>,
     pub(crate) resources: &'a ResourceArguments,
     pub(crate) shingles: KeepShingles,
+    pub(crate) part: Part,
 }
 
-/// Reads the inputs of a command, once the old and the new ones have passed `check_outputs`.
+/// Reads the inputs of a command, once the old and the new ones have passed `check_outputs`, which says how many bytes of
+/// disk the outputs may take.
 pub(crate) fn read(
     request: &Request<'_>,
-    check_outputs: impl FnOnce(&[Input], &[Input]) -> Result<()>,
+    check_outputs: impl FnOnce(&[Input], &[Input]) -> Result<u64>,
     plan: &Plan,
     progress: &Progress,
 ) -> Result<Intake> {
     let Request { input: arguments, resources, .. } = request;
     let budget = Budget::new(resources.memory, resources.threads())?;
     let (old, new) = arguments.resolve(&resources.tmp())?;
-    check_outputs(&old, &new)?;
+    let output_bytes = check_outputs(&old, &new)?;
+    if let Some(output) = request.output {
+        let advice = "name one on another disk; if you know that much will be dropped, write to standard output";
+        check_disk(output, output_bytes, "the output", advice)?;
+    }
     let options = ReadOptions {
         keep: plan.settings().keep.field().map(|field| field.parse().map_err(anyhow::Error::msg)).transpose()?,
         within: arguments.within.clone(),
@@ -71,8 +99,14 @@ pub(crate) fn read(
     let inputs: Vec<Input> = old.into_iter().chain(new).collect();
     let identity = Identity { command: request.command, plan, options: &options, output: request.output };
     let place = WorkPlace::of(&identity, &inputs, resources.tmp.as_deref(), resources.restart)?;
+    let place = if request.part == Part::Everything { place } else { place.share()? };
     let gathering = Gathering {
         keeps_shingles: request.shingles == KeepShingles::Yes || plan.method() == Method::InvertedLists,
+        plan,
+        output_bytes,
+        began: Instant::now(),
+        has_looked_ahead: AtomicBool::new(false),
+        part: request.part,
         is_spilling: AtomicBool::new(false),
         work: Mutex::new(None),
         total: inputs.iter().map(|input| input.size).sum(),
@@ -85,18 +119,24 @@ pub(crate) fn read(
         progress,
     };
     progress.begin(Stage::Read, Some(gathering.total));
-    let mut taken = gathering.start(&inputs)?;
+    let (mut taken, is_all) = gathering.start(&inputs)?;
     let done: HashSet<u64> = taken.iter().map(|(order, ..)| *order).collect();
-    let reader = Reader::open(inputs, options)?.without(done);
-    let states = read_all(
-        &reader,
-        resources.threads(),
-        interrupt::flag(),
-        || Gatherer::new(plan, &gathering),
-        |gatherer, chunk, parsed| gatherer.take(chunk, parsed),
-    )?;
-    for gatherer in states {
-        taken.append(&mut gatherer.finish()?);
+    let mut reader = Reader::open(inputs, options)?.without(done);
+    if let Part::Sketching(shard) = request.part {
+        reader = reader.only(shard);
+    }
+    if !is_all {
+        let states = read_all(
+            &reader,
+            resources.threads(),
+            interrupt::flag(),
+            || Gatherer::new(plan, &gathering),
+            |gatherer, chunk, parsed| gatherer.take(chunk, parsed),
+        )?;
+        for gatherer in states {
+            taken.append(&mut gatherer.finish()?);
+        }
+        gathering.mark_read()?;
     }
     taken.sort_unstable_by_key(|(order, ..)| *order);
     let (mut old, mut new, mut stretches) = (Vec::new(), Vec::new(), Vec::new());
@@ -122,7 +162,13 @@ type Taken = (u64, Sketched, Stretch);
 struct Gathering<'a> {
     budget: Budget,
     place: WorkPlace,
+    part: Part,
+    plan: &'a Plan,
     keeps_shingles: bool,
+    /// Bytes that the outputs may take on the same disk as the work files.
+    output_bytes: u64,
+    began: Instant,
+    has_looked_ahead: AtomicBool,
     /// Whether sketches go to work files.
     is_spilling: AtomicBool,
     work: Mutex<Option<Arc<Work>>>,
@@ -137,14 +183,21 @@ struct Gathering<'a> {
 }
 
 impl Gathering<'_> {
-    /// What an earlier attempt has read.
-    fn start(&self, inputs: &[Input]) -> Result<Vec<Taken>> {
+    /// What an earlier attempt has read, and whether that is all.
+    fn start(&self, inputs: &[Input]) -> Result<(Vec<Taken>, bool)> {
         let weight = |input: &Input| {
             if input.compression == Compression::None { input.size } else { COMPRESSION_RATIO * input.size }
         };
         let is_long = inputs.iter().map(weight).sum::<u64>() >= LONG_RUN_BYTES;
-        if self.keeps_shingles || !is_long && !self.place.exists() {
-            return Ok(Vec::new());
+        let is_stage = self.part != Part::Everything;
+        if is_stage && self.keeps_shingles {
+            bail!("without sketches nothing can be done in stages; leave --exact and --measure containment to dedup");
+        }
+        if self.part == Part::AfterSketching && !self.place.exists() {
+            bail!(NOT_SKETCHED);
+        }
+        if self.keeps_shingles || (!is_long && !is_stage && !self.place.exists()) {
+            return Ok((Vec::new(), false));
         }
         let work = self.work()?;
         self.is_spilling.store(true, Ordering::Relaxed);
@@ -161,10 +214,27 @@ impl Gathering<'_> {
             taken.push((number(order), sketched, stretch));
         }
         if !taken.is_empty() {
+            self.has_looked_ahead.store(true, Ordering::Relaxed);
+            self.progress.count_reused(taken.len() as u64);
             let share = 100.0 * read as f64 / self.total.max(1) as f64;
-            self.progress.say(&format!("note: going on with an interrupted run, of which {share:.0} % were read"));
+            if !is_stage {
+                self.progress.note(&format!("going on with an interrupted run, of which {share:.0} % were read"));
+            }
         }
-        Ok(taken)
+        let is_all = work.has_read_all()?;
+        if self.part == Part::AfterSketching && !is_all {
+            bail!(NOT_SKETCHED);
+        }
+        Ok((taken, is_all))
+    }
+
+    /// Notes that all was read that was to be read, if that is of use to anybody.
+    fn mark_read(&self) -> Result<()> {
+        let shard = if let Part::Sketching(shard) = self.part { shard } else { Shard::ALL };
+        if self.is_spilling.load(Ordering::Relaxed) {
+            self.work()?.mark_read(shard)?;
+        }
+        Ok(())
     }
 
     fn count(&self, sketched: &Sketched, stretch: &Stretch, file_bytes: u64) {
@@ -201,6 +271,36 @@ impl Gathering<'_> {
                 );
             }
             self.is_spilling.store(true, Ordering::Relaxed);
+        }
+        if share >= ENOUGH_TO_LOOK_AHEAD && !self.has_looked_ahead.swap(true, Ordering::Relaxed) {
+            self.look_ahead(share)?;
+        }
+        Ok(())
+    }
+
+    /// Says what the run will take, as far as can be told from the share of it that was read, and refuses it if its work
+    /// files will not fit.
+    fn look_ahead(&self, share: f64) -> Result<()> {
+        let expected = |counter: &AtomicU64| (counter.load(Ordering::Relaxed) as f64 / share) as u64;
+        let (records, ids, sketches) =
+            (expected(&self.records), expected(&self.name_bytes), expected(&self.sketch_bytes));
+        let spills = self.is_spilling.load(Ordering::Relaxed) || sketches > self.budget.sketches();
+        let mut files = String::new();
+        if spills && !self.keeps_shingles {
+            let bytes = work_bytes(self.plan, records, ids);
+            let advice = "name another place for work files with --tmp, or allow more --memory";
+            let what = if self.output_bytes > 0 { "work files and output" } else { "work files" };
+            check_disk(&self.place.path, bytes + self.output_bytes, what, advice)?;
+            files = format!(", {} of work files", Bytes(bytes));
+        }
+        let seconds = self.began.elapsed().as_secs_f64() / share * AFTER_READING;
+        if seconds >= WORTH_TELLING_SECONDS {
+            let memory = (self.budget.least(records, ids) + sketches * 3 / 2).min(self.budget.bytes);
+            self.progress.note(&format!(
+                "about {records} records; expect {} of memory{files} and {}",
+                Bytes(memory),
+                duration(seconds)
+            ));
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ mod arguments;
 mod command;
 mod config;
 mod destinations;
+mod estimate;
 mod exit;
 mod intake;
 mod interrupt;

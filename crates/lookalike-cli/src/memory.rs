@@ -3,7 +3,6 @@
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
-use lookalike::{Method, Plan};
 
 /// A number of bytes, as people write it: 512MiB, 2G, 1.5GB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +15,7 @@ const BASE_BYTES: u64 = 24 * MIB;
 /// What a thread takes: its buffers, and what it has sketched and not yet put away.
 const THREAD_BYTES: u64 = 8 * MIB;
 /// What a record takes as long as the run lasts, its id not counted: where it stands, its class, its keeper.
-const RECORD_BYTES: u64 = 90;
+pub(crate) const RECORD_BYTES: u64 = 90;
 /// The least room for sketches and sets that are compared: less would have them loaded again and again.
 const LEAST_ROOM: u64 = 16 * MIB;
 /// The share of the machine's memory that a run may use unless told otherwise.
@@ -80,8 +79,12 @@ impl Budget {
         Ok(budget)
     }
 
+    pub(crate) fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
     /// What a run over so many records, whose ids take so many bytes, needs at least.
-    fn least(&self, records: u64, id_bytes: u64) -> u64 {
+    pub(crate) fn least(&self, records: u64, id_bytes: u64) -> u64 {
         BASE_BYTES + self.threads * THREAD_BYTES + records * RECORD_BYTES + id_bytes + LEAST_ROOM
     }
 
@@ -116,14 +119,6 @@ impl Budget {
         let taken = self.least(records, id_bytes) - LEAST_ROOM + sketches;
         // What is loaded is there once more while it is put in order.
         self.bytes.saturating_sub(taken).max(LEAST_ROOM) / 2
-    }
-}
-
-/// Bytes of a record's sketch and keys.
-pub(crate) fn sketch_bytes(plan: &Plan) -> u64 {
-    match plan.method() {
-        Method::Sketches(scheme) => 2 * u64::from(scheme.slots) + 8 * u64::from(scheme.bands.keys()) + 24,
-        _ => 24,
     }
 }
 

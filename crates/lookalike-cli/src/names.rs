@@ -225,7 +225,9 @@ impl Records {
         let of_stretch = |(stretch, (start, _)): (&Stretch, &(usize, u64))| {
             let hash = |index| stretch.ids.get(index).map(|id| (hash_item(id.as_bytes()), (start + index) as u32));
             let hashes = (0..stretch.len()).filter_map(hash);
-            hashes.filter(|(hash, _)| (u128::from(*hash) * u128::from(passes) >> 64) as u64 == pass).collect::<Vec<_>>()
+            hashes
+                .filter(|(hash, _)| ((u128::from(*hash) * u128::from(passes)) >> 64) as u64 == pass)
+                .collect::<Vec<_>>()
         };
         let first = self.starts.partition_point(|(start, _)| *start < records.start);
         let behind = self.starts.partition_point(|(start, _)| *start < records.end);

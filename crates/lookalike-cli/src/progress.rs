@@ -20,6 +20,11 @@ pub(crate) struct Progress {
     started: Instant,
     records: AtomicU64,
     say_pairs: bool,
+    is_quiet: bool,
+    says_reuse: bool,
+    /// Parts of the work that an earlier attempt did: in all, and in the current stage.
+    reused: AtomicU64,
+    reused_in_stage: Mutex<Option<(Stage, u64)>>,
 }
 
 enum Shows {
@@ -51,12 +56,26 @@ impl Progress {
             ShowProgress::Always if !is_terminal => lines(false),
             ShowProgress::Auto | ShowProgress::Always => bar(),
         };
-        Self { shows, started: Instant::now(), records: AtomicU64::new(0), say_pairs: false }
+        Self {
+            shows,
+            started: Instant::now(),
+            records: AtomicU64::new(0),
+            say_pairs: false,
+            is_quiet: global.quiet,
+            says_reuse: true,
+            reused: AtomicU64::new(0),
+            reused_in_stage: Mutex::new(None),
+        }
     }
 
     /// Also says, before pairs are verified, how many there can be at most.
     pub(crate) fn saying_pairs(self, say_pairs: bool) -> Self {
         Self { say_pairs, ..self }
+    }
+
+    /// Does not say what is taken from earlier attempts, where that is the rule.
+    pub(crate) fn expecting_reuse(self) -> Self {
+        Self { says_reuse: false, ..self }
     }
 
     /// So many more records were read.
@@ -88,6 +107,23 @@ impl Progress {
         }
     }
 
+    /// Says something that is worth knowing, unless nothing but errors is wanted.
+    pub(crate) fn note(&self, note: &str) {
+        if !self.is_quiet {
+            self.say(&format!("note: {note}"));
+        }
+    }
+
+    /// So many parts of the work were taken from an earlier attempt.
+    pub(crate) fn count_reused(&self, parts: u64) {
+        self.reused.fetch_add(parts, Ordering::Relaxed);
+    }
+
+    /// How many parts of the work were taken from an earlier attempt.
+    pub(crate) fn reused(&self) -> u64 {
+        self.reused.load(Ordering::Relaxed)
+    }
+
     fn line(&self, json: bool, lines: &Lines) {
         let records = self.records.load(Ordering::Relaxed);
         let seconds = self.seconds();
@@ -109,6 +145,10 @@ impl Progress {
 
 impl Watch for Progress {
     fn begin(&self, stage: Stage, total: Option<u64>) {
+        let reused = self.reused_in_stage.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+        if let Some((stage, parts)) = reused.filter(|_| self.says_reuse) {
+            self.note(&format!("{stage}: {parts} parts were there from the interrupted run"));
+        }
         match &self.shows {
             Shows::Nothing => {}
             Shows::Bar(bar) => {
@@ -143,6 +183,13 @@ impl Watch for Progress {
                 }
             }
         }
+    }
+
+    fn reuse(&self, stage: Stage, parts: u64) {
+        self.count_reused(parts);
+        let mut reused = self.reused_in_stage.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let before = reused.filter(|(before, _)| *before == stage).map_or(0, |(_, parts)| parts);
+        *reused = Some((stage, before + parts));
     }
 
     fn expect_pairs(&self, at_most: u64) {

@@ -20,6 +20,8 @@ struct Report<'a> {
     seconds: f64,
     peak_memory: Option<u64>,
     finds_at_threshold: f64,
+    /// Parts of the work that were there from an interrupted run.
+    reused: u64,
 }
 
 /// Says on stderr how the run went: bad records, what was bounded, and the summary.
@@ -33,6 +35,7 @@ pub(crate) fn report(global: &GlobalArguments, plan: &Plan, outcome: &Outcome, r
         seconds: progress.seconds(),
         peak_memory: peak_memory(),
         finds_at_threshold: plan.finds(plan.settings().threshold),
+        reused: progress.reused(),
     };
     if global.json {
         progress.say(&serde_json::to_string(&report).unwrap_or_default());

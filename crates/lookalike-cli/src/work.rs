@@ -1,13 +1,17 @@
 //! The work folder of a run: where it is, whose it is, and what is left in it for another attempt.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
+use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
-use lookalike::{Plan, Segment, Sketched, Stamp, WorkFolder};
+use lookalike::{Plan, Segment, Shard, Sketched, Stamp, WorkFolder};
 use lookalike_io::error::Shown;
 use lookalike_io::{Input, ReadOptions};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::progress::Progress;
@@ -17,6 +21,16 @@ const READ: &str = "read-";
 /// Says which inputs the folder was made for.
 const MANIFEST: &str = "inputs.json";
 const LOCK: &str = "lock";
+/// What the files are called that say which part was read.
+const MARK: &str = "has-read-";
+
+fn is_read(name: &str) -> bool {
+    name.starts_with(READ) && !name.ends_with(".part")
+}
+
+fn mark(shard: Shard) -> String {
+    format!("{MARK}{}-of-{}", shard.number(), shard.count())
+}
 
 /// A work folder that belongs to this run alone.
 pub(crate) struct Work {
@@ -24,6 +38,7 @@ pub(crate) struct Work {
     /// Held as long as the run lasts.
     _lock: File,
     is_private: bool,
+    is_shared: bool,
 }
 
 /// What the answer depends on, besides the inputs' content.
@@ -59,11 +74,13 @@ impl Seen {
 
 /// Where the work folder of a run is, if it needs one.
 pub(crate) struct WorkPlace {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     stamp: Stamp,
     seen: Vec<Seen>,
     is_private: bool,
     restart: bool,
+    /// Whether several programs work here at the same time.
+    is_shared: bool,
 }
 
 impl WorkPlace {
@@ -91,7 +108,19 @@ impl WorkPlace {
         };
         let stamp = Stamp::of(&format!("{settings} {seen:?}"));
         let path = parent.join(format!(".lookalike-{:016x}", command.0 as u64));
-        Ok(Self { path, stamp, seen, is_private, restart })
+        Ok(Self { path, stamp, seen, is_private, restart, is_shared: false })
+    }
+
+    /// Lets several programs work here at the same time, each on its part.
+    pub(crate) fn share(mut self) -> Result<Self> {
+        if self.is_private {
+            bail!("standard input cannot be read again by other stages; name a file");
+        }
+        if self.restart {
+            bail!("other parts may be done already; to begin anew, remove {}", Shown(&self.path));
+        }
+        self.is_shared = true;
+        Ok(self)
     }
 
     /// Whether an earlier attempt left something.
@@ -110,33 +139,59 @@ impl WorkPlace {
             format!("cannot make the folder {} for work files; name another place with --tmp", Shown(path))
         })?;
         let lock = File::create(path.join(LOCK)).with_context(|| format!("cannot write to {}", Shown(path)))?;
-        if lock.try_lock().is_err() {
+        let locked = if self.is_shared { lock.try_lock_shared() } else { lock.try_lock() };
+        if locked.is_err() {
             bail!("the same command is running already ({}); wait for it to end, or stop it", Shown(path));
         }
-        let work = Work { folder: WorkFolder::new(path, self.stamp), _lock: lock, is_private: self.is_private };
-        work.settle(&self.seen, self.restart, progress)?;
+        let work = Work {
+            folder: WorkFolder::new(path, self.stamp),
+            _lock: lock,
+            is_private: self.is_private,
+            is_shared: self.is_shared,
+        };
+        if self.is_shared {
+            work.settle_shared(&self.seen)?;
+        } else {
+            work.settle(&self.seen, self.restart, progress)?;
+        }
+        if !self.is_private {
+            *LEFT.lock().unwrap_or_else(PoisonError::into_inner) = Some(path.clone());
+        }
         Ok(work)
     }
+}
+
+/// Which input is not what it was.
+fn changed<'a>(before: &[Seen], now: &'a [Seen]) -> &'a str {
+    let changed = before.iter().zip(now).find(|(before, now)| before != now);
+    changed.map_or("the list of inputs", |(_, now)| &now.name)
 }
 
 impl Work {
     /// Removes what is of no use for these inputs, and says why.
     fn settle(&self, seen: &[Seen], restart: bool, progress: &Progress) -> Result<()> {
-        let manifest = self.folder.path().join(MANIFEST);
-        let before: Option<Vec<Seen>> = fs::read(&manifest).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        if let (Some(before), false) = (&before, restart) {
+        if let (Some(before), false) = (self.read::<Vec<Seen>>(MANIFEST), restart) {
             if before == seen {
                 return Ok(());
             }
-            let changed = before.iter().zip(seen).find(|(before, now)| before != now);
-            let name = changed.map_or("the list of inputs", |(_, now)| &now.name);
-            progress.say(&format!("note: {name} changed since the interrupted run, so all is read again"));
+            let name = changed(&before, seen);
+            progress.note(&format!("{name} changed since the interrupted run, so all is read again"));
         }
         self.empty()?;
-        let hidden = self.folder.path().join("inputs.part");
-        fs::write(&hidden, serde_json::to_vec(seen)?)
-            .and_then(|()| fs::rename(&hidden, &manifest))
-            .with_context(|| format!("cannot write to {}; name another place with --tmp", Shown(self.folder.path())))
+        self.write(MANIFEST, &seen)
+    }
+
+    /// Begins or joins work that several programs do at the same time.
+    fn settle_shared(&self, seen: &[Seen]) -> Result<()> {
+        match self.read::<Vec<Seen>>(MANIFEST) {
+            None => self.write(MANIFEST, &seen),
+            Some(before) if before == seen => Ok(()),
+            Some(before) => bail!(
+                "{} changed since the first stage; remove {} and begin anew",
+                changed(&before, seen),
+                Shown(self.folder.path())
+            ),
+        }
     }
 
     fn empty(&self) -> Result<()> {
@@ -152,9 +207,43 @@ impl Work {
         &self.folder
     }
 
-    /// Whether another attempt can go on from here.
-    pub(crate) fn can_be_continued(&self) -> bool {
-        !self.is_private
+    /// Notes that a part of the reading is done, and which files hold what was read.
+    pub(crate) fn mark_read(&self, shard: Shard) -> Result<()> {
+        let mut files = self.names()?;
+        files.retain(|name| is_read(name));
+        self.write(&mark(shard), &files)
+    }
+
+    /// Whether everything was read, by whichever parts, and is still there.
+    pub(crate) fn has_read_all(&self) -> Result<bool> {
+        let names: HashSet<String> = self.names()?.into_iter().collect();
+        let is_there = |shard: Shard| {
+            let files: Option<Vec<String>> = self.read(&mark(shard));
+            files.is_some_and(|files| files.iter().all(|file| names.contains(file)))
+        };
+        let marked = |name: &String| name.strip_prefix(MARK)?.replacen("-of-", "/", 1).parse::<Shard>().ok();
+        Ok(names.iter().filter_map(marked).any(|shard| shard.all().all(is_there)))
+    }
+
+    fn names(&self) -> Result<Vec<String>> {
+        let entries = fs::read_dir(self.folder.path())?.flatten();
+        let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn read<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        serde_json::from_slice(&fs::read(self.folder.path().join(name)).ok()?).ok()
+    }
+
+    /// Writes a small file, whole or not at all.
+    fn write(&self, name: &str, value: &impl Serialize) -> Result<()> {
+        let bytes = serde_json::to_vec(value)?;
+        let hidden = self.folder.path().join(format!("{name}-{}.part", std::process::id()));
+        File::create(&hidden)
+            .and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()))
+            .and_then(|()| fs::rename(&hidden, self.folder.path().join(name)))
+            .with_context(|| format!("cannot write to {}; name another place with --tmp", Shown(self.folder.path())))
     }
 
     /// Writes a segment that begins with the chunk of this order.
@@ -164,19 +253,19 @@ impl Work {
 
     /// What was read by an earlier attempt. Damaged files are said and removed.
     pub(crate) fn load(&self, progress: &Progress) -> Result<Vec<(Sketched, Vec<u8>)>> {
-        let mut paths: Vec<PathBuf> = fs::read_dir(self.folder.path())?.flatten().map(|entry| entry.path()).collect();
-        paths.sort_unstable();
         let mut loaded = Vec::new();
-        for path in paths {
-            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        for name in self.names()? {
+            let path = self.folder.path().join(&name);
             if name.ends_with(".part") {
-                fs::remove_file(&path)?;
-            } else if name.starts_with(READ) {
+                // Nobody else is here to finish it.
+                if !self.is_shared {
+                    fs::remove_file(&path)?;
+                }
+            } else if is_read(&name) {
                 match Segment::load(&path, self.folder.stamp()) {
                     Ok(mut batches) => loaded.append(&mut batches),
                     Err(_) => {
-                        progress
-                            .say(&format!("note: the work file {} is damaged; its part is read again", Shown(&path)));
+                        progress.note(&format!("the work file {} is damaged; its part is read again", Shown(&path)));
                         fs::remove_file(&path)?;
                     }
                 }
@@ -189,7 +278,16 @@ impl Work {
     pub(crate) fn remove(self) {
         // Whoever cannot remove it loses nothing but room.
         let _ = fs::remove_dir_all(self.folder.path());
+        *LEFT.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
+}
+
+/// The folder that is left if the program ends now.
+static LEFT: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// The folder from which another attempt can go on, if this one ends now.
+pub(crate) fn left() -> Option<PathBuf> {
+    LEFT.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 impl Drop for Work {

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lookalike::RecordNumber;
+use lookalike::{RecordNumber, Shard};
 
 use crate::chunk::{Chunk, Context};
 use crate::compression::{Compression, open_counted, open_decompressed, read_error};
@@ -41,6 +41,7 @@ pub struct Reader {
     turns: Turns<Reading>,
     /// Stretches that are passed over.
     done: HashSet<u64>,
+    shard: Shard,
 }
 
 /// How far an input was read.
@@ -99,7 +100,7 @@ impl Reader {
     pub fn open(inputs: Vec<Input>, options: ReadOptions) -> Result<Self> {
         let fields = Fields::new(&options);
         let turns = Turns::new(inputs.len());
-        Ok(Self { inputs, options, fields, chunk_bytes: CHUNK_BYTES, turns, done: HashSet::new() })
+        Ok(Self { inputs, options, fields, chunk_bytes: CHUNK_BYTES, turns, done: HashSet::new(), shard: Shard::ALL })
     }
 
     /// Reads in stretches of about this many bytes instead. The records are the same.
@@ -111,6 +112,12 @@ impl Reader {
     /// Passes over the stretches with these [orders](Chunk::order), which somebody has read before.
     pub fn without(mut self, done: HashSet<u64>) -> Self {
         self.done = done;
+        self
+    }
+
+    /// Reads only one part of the inputs. Those that can be read from the middle are divided; others belong to one part.
+    pub fn only(mut self, shard: Shard) -> Self {
+        self.shard = shard;
         self
     }
 
@@ -134,7 +141,8 @@ impl Reader {
             let Some(rest) = self.hand_out(chunk)? else {
                 return Ok(false);
             };
-            if !self.done.contains(&chunk.order) {
+            let is_wanted = !can_be_divided(&self.inputs[chunk.input]) || self.shard.has(chunk.order);
+            if is_wanted && !self.done.contains(&chunk.order) {
                 break rest;
             }
         };
@@ -203,8 +211,12 @@ impl Reader {
     /// The part of [`Self::next_chunk`] that one thread at a time can do for an input.
     fn hand_out(&self, chunk: &mut Chunk) -> Result<Option<Rest>> {
         while let Some(mut turn) = self.turns.take() {
+            let input = &self.inputs[turn.input];
+            if !can_be_divided(input) && !self.shard.has(turn.input as u64) {
+                continue;
+            }
             chunk.begin(turn.input, turn.reading.stretches);
-            match self.advance(&self.inputs[turn.input], &mut turn.reading.open, chunk) {
+            match self.advance(input, &mut turn.reading.open, chunk) {
                 Ok(Some(rest)) => {
                     turn.reading.stretches += 1;
                     turn.give_back();
@@ -231,10 +243,7 @@ impl Reader {
             _ => {}
         }
         let cut = cut(input.format);
-        if input.compression == Compression::None
-            && matches!(cut, Cut::Lines | Cut::FilledLines)
-            && input.format != Format::Warc
-        {
+        if can_be_divided(input) {
             let file = File::open(&input.path).map_err(|error| Error::io("cannot open", &input.name, error))?;
             let count = input.size.div_ceil(self.chunk_bytes as u64);
             return Ok(Open::Parts { file: Arc::new(file), next: 0, count, cut });
@@ -309,6 +318,15 @@ impl Progress {
         let new = read - self.told;
         self.told = read;
         new
+    }
+}
+
+/// Whether an input can be read from the middle: plain files of lines, and Parquet.
+fn can_be_divided(input: &Input) -> bool {
+    match input.format {
+        Format::Parquet => true,
+        Format::Jsonl | Format::Lines | Format::Sets => input.compression == Compression::None,
+        _ => false,
     }
 }
 

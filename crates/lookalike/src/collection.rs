@@ -252,7 +252,7 @@ impl<'a> Collection<'a> {
         }
     }
 
-    /// Hands the shingles of these records, which ascend, to `take`; see [`Supply::supply`].
+    /// Hands the shingles of these records, which ascend, to `take`; see [`crate::Supply::supply`].
     pub(crate) fn supply(&self, records: &[u32], take: &Take<'_>) -> Result<()> {
         let keeps = self.parts.iter().any(|part| part.sketched.shingles.is_some());
         let Some(supply) = self.resources.supply.filter(|_| !keeps) else {

@@ -49,6 +49,7 @@ mod characters;
 mod components;
 mod hash;
 mod lists;
+mod shard;
 
 mod band;
 pub mod batch;
@@ -78,6 +79,7 @@ pub use outcome::{Group, Outcome, Pair, Summary};
 pub use plan::{BucketRule, Method, Plan, Scheme};
 pub use run::{Resources, dedup};
 pub use settings::{Bands, Grouping, Keep, Measure, Normalize, Settings, Shingles, Step, Verify};
+pub use shard::Shard;
 pub use shingle::{Shape, Shingler};
 pub use sketch::{Damage, MinHash, Mismatch, Sketch};
 pub use sketched::{Sketched, Sketcher};

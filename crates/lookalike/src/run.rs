@@ -2,22 +2,23 @@
 
 use rayon::prelude::*;
 
-use crate::band::{Bounded, Candidates, find_candidates};
+use crate::band::{Banding, Bounded, Candidates};
 use crate::batch::{Batch, KeepValue, RecordNumber};
 use crate::classes::Classes;
 use crate::collection::Collection;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::exact;
 use crate::group::{anchored, connected};
 use crate::outcome::{Outcome, Summary};
-use crate::plan::{Method, Plan};
+use crate::plan::{Method, Plan, Scheme};
 use crate::settings::{Grouping, Measure, Settings, Verify};
+use crate::shard::Shard;
 use crate::shingle::Shape;
 use crate::sketched::{Sketched, Sketcher};
 use crate::supply::Supply;
-use crate::verify::{Edge, containment, jaccard, similarities, verify};
+use crate::verify::{self, Edge, containment, jaccard, similarities};
 use crate::watch::{Stage, Unwatched, Watch, check_cancelled};
-use crate::work::WorkFolder;
+use crate::work::{Checkpoint, WorkFile, WorkFolder, WorkWriter, load_or_make};
 
 /// The near-duplicates among these texts: the front door. The same as `Settings::new(threshold).plan()?.run(texts)`.
 ///
@@ -130,23 +131,65 @@ impl Plan {
 
         watch.begin(Stage::Group, None);
         check_cancelled(watch)?;
-        let assignment = match settings.group {
-            Grouping::Anchored => anchored(&classes, &edges, settings.measure),
+        let group = || match settings.group {
+            Grouping::Anchored => Ok(anchored(&classes, &edges, settings.measure)),
             Grouping::Connected => {
                 let measure = match settings.measure {
                     Measure::Jaccard => jaccard,
                     Measure::Containment => containment,
                 };
-                connected(&classes, &edges, |pairs| {
-                    similarities(collection, &classes, pairs, measure, None, &Unwatched)
-                })?
+                connected(&classes, &edges, |pairs| similarities(collection, &classes, pairs, measure))
             }
         };
+        let assignment = load_or_make(collection.resources().work, "groups", Stage::Group, watch, group)?;
         let numbers = collection.numbers().to_vec();
         let mut outcome =
             Outcome { settings: settings.clone(), numbers, classes, edges, assignment, sizes: Vec::new(), summary };
         outcome.count();
         Ok(outcome)
+    }
+
+    /// Does one part of a stage's work and leaves it in work files, where [`Plan::finish_with`] picks it up. Parts can be done
+    /// in any order, by many programs at once. Only [`Stage::Band`] and [`Stage::Verify`] can be divided.
+    pub fn prepare(
+        &self,
+        stage: Stage,
+        shard: Shard,
+        (old, new): (Vec<Sketched>, Vec<Sketched>),
+        resources: &Resources<'_>,
+        watch: &dyn Watch,
+    ) -> Result<()> {
+        let collection = Collection::new(self, old, new, resources)?;
+        let Method::Sketches(scheme) = self.method() else {
+            return Err(Error::new(ErrorKind::Setting, "without sketches, the work cannot be divided"));
+        };
+        let classes = Classes::new(&collection, &self.settings().keep)?;
+        let banding = self.banding(&scheme, &collection, &classes, watch);
+        match stage {
+            Stage::Band => banding.prepare(shard),
+            Stage::Verify if self.settings().verify == Verify::Exact => {
+                verify::prepare(&collection, &classes, &banding.find()?.pairs, shard, watch)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn banding<'a>(
+        &self,
+        scheme: &Scheme,
+        collection: &'a Collection<'a>,
+        classes: &'a Classes,
+        watch: &'a dyn Watch,
+    ) -> Banding<'a, impl Fn(u32) -> bool + Sync + use<>> {
+        let (check, threshold) = (self.settings().verify, self.settings().threshold);
+        let (slots, least_agreement) = (f64::from(scheme.slots), scheme.least_agreement);
+        let passes = move |agreeing: u32| match check {
+            Verify::Exact => agreeing >= least_agreement,
+            Verify::Estimate => f64::from(agreeing) / slots >= threshold,
+            Verify::Off => true,
+        };
+        let bands = scheme.bands.keys() as usize;
+        Banding { collection, classes, bands, rule: self.bucket_rule(), passes, watch }
     }
 
     /// The pairs of classes that are alike, by whichever method the plan names.
@@ -161,14 +204,7 @@ impl Plan {
         let threshold = settings.threshold;
         match self.method() {
             Method::Sketches(scheme) => {
-                let keys = scheme.bands.keys() as usize;
-                watch.begin(Stage::Band, Some(keys as u64));
-                let passes = |agreeing: u32| match settings.verify {
-                    Verify::Exact => agreeing >= scheme.least_agreement,
-                    Verify::Estimate => f64::from(agreeing) / f64::from(scheme.slots) >= threshold,
-                    Verify::Off => true,
-                };
-                let candidates = find_candidates(collection, classes, keys, self.bucket_rule(), passes, watch)?;
+                let candidates = self.banding(&scheme, collection, classes, watch).find()?;
                 let Candidates { pairs, comparisons, bounded } = candidates;
                 summary.comparisons = comparisons;
                 summary.candidates = pairs.len() as u64;
@@ -176,12 +212,13 @@ impl Plan {
                 summary.bounded_comparisons = bounded.comparisons;
                 let across = pairs.iter().map(|pair| (pair.left, pair.right));
                 watch.expect_pairs(classes.count_pairs(across, settings.measure));
-                watch.begin(Stage::Verify, Some(pairs.len() as u64));
                 let edges = match settings.verify {
-                    Verify::Exact => verify(collection, classes, threshold, pairs, watch)?,
+                    Verify::Exact => verify::verify(collection, classes, threshold, pairs, watch)?,
                     Verify::Estimate | Verify::Off => pairs,
                 };
-                summary.bounded_lost_pairs = estimate_lost(collection, classes, &bounded, &edges, threshold)?;
+                let lost = || estimate_lost(collection, classes, &bounded, &edges, threshold).map(Lost);
+                summary.bounded_lost_pairs =
+                    load_or_make(collection.resources().work, "lost", Stage::Verify, watch, lost)?.0;
                 Ok(edges)
             }
             Method::InvertedLists => {
@@ -189,6 +226,19 @@ impl Plan {
                 exact::find_all(collection, classes, settings.measure, threshold, watch)
             }
         }
+    }
+}
+
+/// About how many pairs the bucket rule misses.
+struct Lost(u64);
+
+impl Checkpoint for Lost {
+    fn save(&self, writer: &mut WorkWriter) -> Result<()> {
+        writer.column(&[self.0])
+    }
+
+    fn load(file: &WorkFile) -> Result<Self> {
+        file.column(0)?.first().copied().map(Self).ok_or_else(|| file.damaged())
     }
 }
 
@@ -208,7 +258,7 @@ fn estimate_lost(
         .filter(|(left, right, _)| classes.may_pair(*left, *right) && !is_found(*left, *right))
         .collect();
     let pairs: Vec<(u32, u32)> = missed.iter().map(|(left, right, _)| (*left, *right)).collect();
-    let similarities = similarities(collection, classes, &pairs, jaccard, None, &Unwatched)?;
+    let similarities = similarities(collection, classes, &pairs, jaccard)?;
     let records = |class: u32| classes.members(class).len() as f64;
     let lost = missed.iter().zip(similarities).filter(|(_, similarity)| *similarity >= threshold);
     Ok(lost.map(|((left, right, weight), _)| weight * records(*left) * records(*right)).sum::<f64>().round() as u64)

@@ -2,6 +2,7 @@
 //!
 //! Shingles are asked for by record, in input order, and only for records that are in candidates.
 
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
@@ -11,9 +12,10 @@ use crate::classes::Classes;
 use crate::collection::Collection;
 use crate::error::Result;
 use crate::hash::combine;
+use crate::shard::Shard;
 use crate::supply::ShingleLists;
-use crate::watch::{Stage, Watch, check_cancelled};
-use crate::work::{Checkpoint, WorkFile, WorkFolder, WorkWriter, load_or_make};
+use crate::watch::{Stage, Unwatched, Watch, check_cancelled};
+use crate::work::{Checkpoint, WorkFile, WorkFolder, WorkWriter};
 
 /// Two classes that are alike.
 ///
@@ -37,67 +39,137 @@ pub(crate) fn verify(
     watch: &dyn Watch,
 ) -> Result<Vec<Edge>> {
     let pairs: Vec<(u32, u32)> = candidates.iter().map(|edge| (edge.left, edge.right)).collect();
-    let similarities = similarities(collection, classes, &pairs, jaccard, collection.resources().work, watch)?;
-    let exact = candidates.into_iter().zip(similarities).map(|(edge, similarity)| Edge { similarity, ..edge });
+    watch.begin(Stage::Verify, Some(pairs.len() as u64));
+    let mut found = Known::load(pairs.len(), collection.resources().work, watch);
+    find_missing(collection, classes, &pairs, jaccard, 0..pairs.len(), &mut found, watch)?;
+    let exact = candidates.into_iter().zip(found.similarities).map(|(edge, similarity)| Edge { similarity, ..edge });
     Ok(exact.filter(|edge| edge.similarity >= threshold).collect())
 }
 
-/// How alike the classes of each pair are, by their sets, which are loaded as far as there is room. What was found is
-/// left in work files.
+/// Finds how alike some of the candidates are, and leaves that in work files.
+pub(crate) fn prepare(
+    collection: &Collection<'_>,
+    classes: &Classes,
+    candidates: &[Edge],
+    shard: Shard,
+    watch: &dyn Watch,
+) -> Result<()> {
+    let pairs: Vec<(u32, u32)> = candidates.iter().map(|edge| (edge.left, edge.right)).collect();
+    watch.begin(Stage::Verify, Some(shard.range(pairs.len()).len() as u64));
+    let mut found = Known::load(pairs.len(), collection.resources().work, watch);
+    find_missing(collection, classes, &pairs, jaccard, shard.range(pairs.len()), &mut found, watch)
+}
+
+/// How alike the classes of each pair are.
 pub(crate) fn similarities(
     collection: &Collection<'_>,
     classes: &Classes,
     pairs: &[(u32, u32)],
     measure: fn(&[u64], &[u64]) -> f64,
-    work: Option<&WorkFolder>,
-    watch: &dyn Watch,
 ) -> Result<Vec<f64>> {
+    let mut found = Known::load(pairs.len(), None, &Unwatched);
+    find_missing(collection, classes, pairs, measure, 0..pairs.len(), &mut found, &Unwatched)?;
+    Ok(found.similarities)
+}
+
+/// The similarities that are known so far.
+struct Known<'a> {
+    /// Not a number where it is not known.
+    similarities: Vec<f64>,
+    work: Option<&'a WorkFolder>,
+}
+
+impl<'a> Known<'a> {
+    /// What earlier attempts found.
+    fn load(pairs: usize, work: Option<&'a WorkFolder>, watch: &dyn Watch) -> Self {
+        let mut known = Self { similarities: vec![f64::NAN; pairs], work };
+        let parts: Vec<Similarities> = work.map_or_else(Vec::new, |work| work.load_all(Similarities::NAME));
+        for part in &parts {
+            known.take(part);
+        }
+        if !parts.is_empty() {
+            watch.reuse(Stage::Verify, parts.len() as u64);
+        }
+        known
+    }
+
+    fn take(&mut self, found: &Similarities) {
+        for (at, similarity) in found.places.iter().zip(&found.similarities) {
+            self.similarities[*at as usize] = *similarity;
+        }
+    }
+}
+
+/// Finds how alike the classes of those pairs of a range are of which it is not known, by their sets, which are loaded as
+/// far as there is room.
+fn find_missing(
+    collection: &Collection<'_>,
+    classes: &Classes,
+    pairs: &[(u32, u32)],
+    measure: fn(&[u64], &[u64]) -> f64,
+    range: Range<usize>,
+    found: &mut Known<'_>,
+    watch: &dyn Watch,
+) -> Result<()> {
+    let in_range = range.len();
+    let mut missing: Vec<u32> = range.filter(|at| found.similarities[*at].is_nan()).map(|at| at as u32).collect();
+    watch.advance((in_range - missing.len()) as u64);
     let set_bytes = |class: u32| 8 * collection.shingle_count(classes.representative(class)) as u64;
+    let pair = |at: u32| pairs[at as usize];
     let for_each_pair = |show: &mut dyn FnMut(&[u32])| {
-        pairs.iter().for_each(|(left, right)| show(&[*left, *right]));
+        missing.iter().map(|at| pair(*at)).for_each(|(left, right)| show(&[left, right]));
         Ok(())
     };
     let blocks = Blocks::of(classes.len(), for_each_pair, set_bytes, collection.resources().room)?;
     // The pairs of a task one after another, in their order.
-    let mut order: Vec<u32> = (0..pairs.len() as u32).collect();
-    let task_of = |at: u32| blocks.task_of(pairs[at as usize].0, pairs[at as usize].1);
+    let task_of = |at: u32| blocks.task_of(pair(at).0, pair(at).1);
     if blocks.tasks().len() > 1 {
-        order.par_sort_by_key(|at| task_of(*at));
+        missing.par_sort_by_key(|at| task_of(*at));
     }
-    let mut similarities = vec![0.0; pairs.len()];
-    for in_task in order.chunk_by(|left, right| task_of(*left) == task_of(*right)) {
-        // Which pairs are looked at together depends on the room, and the room may be another at another attempt.
-        let name = format!("alike-{:016x}", in_task.iter().fold(0, |name, at| combine(&[name, u64::from(*at)])));
-        let found = load_or_make(work, &name, Stage::Verify, watch, || {
-            let sets = DistinctSets::of(collection, classes, blocks.loaded(task_of(in_task[0])))?;
-            let found = in_task
-                .par_chunks(PIECE)
-                .map(|piece| {
-                    check_cancelled(watch)?;
-                    let of = |at: &u32| measure(sets.set(pairs[*at as usize].0), sets.set(pairs[*at as usize].1));
-                    Ok(piece.iter().map(of).collect::<Vec<_>>())
-                })
-                .collect::<Result<Vec<_>>>()?;
-            Ok(Similarities(found.concat()))
-        })?;
-        watch.advance(in_task.len() as u64);
-        for (at, similarity) in in_task.iter().zip(found.0) {
-            similarities[*at as usize] = similarity;
+    for in_task in missing.chunk_by(|left, right| task_of(*left) == task_of(*right)) {
+        let sets = DistinctSets::of(collection, classes, blocks.loaded(task_of(in_task[0])))?;
+        let similarities = in_task
+            .par_chunks(PIECE)
+            .map(|piece| {
+                check_cancelled(watch)?;
+                let of = |at: &u32| measure(sets.set(pair(*at).0), sets.set(pair(*at).1));
+                Ok(piece.iter().map(of).collect::<Vec<_>>())
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let part = Similarities { places: in_task.to_vec(), similarities: similarities.concat() };
+        if let Some(work) = found.work {
+            work.save(&part.name(), &part)?;
         }
+        found.take(&part);
+        watch.advance(in_task.len() as u64);
     }
-    Ok(similarities)
+    Ok(())
 }
 
-/// The similarities of some pairs, in their order.
-struct Similarities(Vec<f64>);
+/// The similarities of some pairs, which are called by their places in the list of candidates.
+struct Similarities {
+    places: Vec<u32>,
+    similarities: Vec<f64>,
+}
+
+impl Similarities {
+    const NAME: &str = "alike-";
+
+    /// Which pairs are looked at together depends on the room and on who divides the work; so no two are called the same.
+    fn name(&self) -> String {
+        let places = self.places.iter().fold(0, |name, place| combine(&[name, u64::from(*place)]));
+        format!("{}{places:016x}", Self::NAME)
+    }
+}
 
 impl Checkpoint for Similarities {
     fn save(&self, writer: &mut WorkWriter) -> Result<()> {
-        writer.column(&self.0)
+        writer.column(&self.places)?;
+        writer.column(&self.similarities)
     }
 
     fn load(file: &WorkFile) -> Result<Self> {
-        file.column(0).map(Self)
+        Ok(Self { places: file.column(0)?, similarities: file.column(1)? })
     }
 }
 

@@ -60,6 +60,8 @@ pub(crate) enum Command {
     Plan(crate::command::plan::PlanArguments),
     /// Measure recall and precision on this data, against the exact answer
     Audit(crate::command::audit::AuditArguments),
+    /// Do what dedup does stage by stage, in parts that a batch queue can run
+    Stage(crate::command::stage::StageArguments),
     /// Print the man page, shell completions or the schema of lookalike.toml
     Generate(crate::command::generate::GenerateArguments),
 }

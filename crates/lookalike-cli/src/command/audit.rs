@@ -8,7 +8,7 @@ use lookalike::{Audit, Interval};
 
 use crate::arguments::{GlobalArguments, InputArguments, MatchArguments, ResourceArguments};
 use crate::exit::Exit;
-use crate::intake::{self, KeepShingles, Request};
+use crate::intake::{self, KeepShingles, Part, Request};
 use crate::progress::Progress;
 
 /// What `audit` takes.
@@ -38,8 +38,9 @@ pub(crate) fn run(arguments: &AuditArguments, global: &GlobalArguments) -> Resul
         output: None,
         resources: &arguments.resources,
         shingles: KeepShingles::Yes,
+        part: Part::Everything,
     };
-    let intake = intake::read(&request, |_, _| Ok(()), &plan, &progress)?;
+    let intake = intake::read(&request, |_, _| Ok(0), &plan, &progress)?;
     let records = intake.old.into_iter().chain(intake.new).collect();
     let audit = plan.audit(records, arguments.sample, &progress)?;
     progress.finish();

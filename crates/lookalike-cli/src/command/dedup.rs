@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
-use lookalike::{Outcome, Stage, Watch};
+use lookalike::{Outcome, Shard, Stage, Watch};
 use lookalike_io::{
     Annotation, AtomicFile, Compression, FinishedFile, Format, Input, RawSpan, Rewrite, annotate, read_start, rewrite,
     rewrite_to_file,
@@ -15,7 +15,7 @@ use super::pairs::{PairLimit, write_pairs};
 use crate::arguments::{GlobalArguments, InputArguments, MatchArguments, ResourceArguments, ResultFormat};
 use crate::destinations::{Destinations, Wanted};
 use crate::exit::{Exit, is_closed_pipe};
-use crate::intake::{KeepShingles, Request};
+use crate::intake::{KeepShingles, Part, Request};
 use crate::names::Records;
 use crate::progress::Progress;
 use crate::results::{Cell, Column, Sink, Table};
@@ -31,13 +31,40 @@ pub(crate) struct DedupArguments {
     #[command(flatten)]
     input: InputArguments,
     #[command(flatten)]
-    matching: MatchArguments,
+    pub(super) matching: MatchArguments,
     #[command(flatten)]
     output: DedupOutput,
     #[command(flatten)]
     limit: PairLimit,
     #[command(flatten)]
-    resources: ResourceArguments,
+    pub(super) resources: ResourceArguments,
+}
+
+impl DedupArguments {
+    /// What is read for it.
+    pub(super) fn request(&self, part: Part) -> Request<'_> {
+        Request {
+            command: "dedup",
+            input: &self.input,
+            output: self.output.file(),
+            resources: &self.resources,
+            shingles: KeepShingles::No,
+            part,
+        }
+    }
+
+    /// Where the records go, once the old and the new inputs are known.
+    pub(super) fn destinations(&self, old: &[Input], new: &[Input]) -> Result<Destinations> {
+        let output = &self.output;
+        let wanted = Wanted {
+            typed: &self.input.inputs,
+            output: output.file(),
+            lists: [&output.dropped, &output.pairs].into_iter().flatten().map(PathBuf::as_path).collect(),
+            writes_records: output.writes_records(),
+            annotates: output.annotate,
+        };
+        Destinations::plan(&wanted, old, new)
+    }
 }
 
 /// Where everything goes.
@@ -65,6 +92,11 @@ struct DedupOutput {
 }
 
 impl DedupOutput {
+    /// Where the records go; none for standard output.
+    fn file(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|path| path.as_os_str() != "-")
+    }
+
     /// Whether the records themselves are written.
     fn writes_records(&self) -> bool {
         !self.check && !self.dry_run
@@ -72,31 +104,30 @@ impl DedupOutput {
 }
 
 pub(crate) fn run(arguments: &DedupArguments, global: &GlobalArguments) -> Result<Exit> {
+    run_part(arguments, global, Part::Everything, Shard::ALL)
+}
+
+/// Finds what is alike, and writes one part of the outputs: the first part has the lists, and the records of the inputs
+/// are dealt out.
+pub(super) fn run_part(arguments: &DedupArguments, global: &GlobalArguments, part: Part, shard: Shard) -> Result<Exit> {
     let progress = Progress::new(global);
+    let progress = if part == Part::Everything { progress } else { progress.expecting_reuse() };
     let output = &arguments.output;
-    let wanted = Wanted {
-        typed: &arguments.input.inputs,
-        output: output.output.as_deref().filter(|path| path.as_os_str() != "-"),
-        lists: [&output.dropped, &output.pairs].into_iter().flatten().map(PathBuf::as_path).collect(),
-        writes_records: output.writes_records(),
-        annotates: output.annotate,
-    };
     // Opened first: a list that cannot be written is said before hours of work.
-    let dropped = output.dropped.as_deref().map(|path| Sink::open(Some(path))).transpose()?;
-    let pairs = output.pairs.as_deref().map(|path| Sink::open(Some(path))).transpose()?;
+    let open = |path: &Option<PathBuf>| {
+        let path = path.as_deref().filter(|_| shard.number() == 1);
+        path.map(|path| Sink::open(Some(path))).transpose()
+    };
+    let (dropped, pairs) = (open(&output.dropped)?, open(&output.pairs)?);
     let mut destinations = Destinations::Nowhere;
     let plan_outputs = |old: &[Input], new: &[Input]| {
-        destinations = Destinations::plan(&wanted, old, new)?;
-        Ok(())
+        destinations = arguments.destinations(old, new)?;
+        if part == Part::Everything {
+            destinations.clean();
+        }
+        Ok(destinations.bytes(new))
     };
-    let request = Request {
-        command: "dedup",
-        input: &arguments.input,
-        output: wanted.output,
-        resources: &arguments.resources,
-        shingles: KeepShingles::No,
-    };
-    let found = find(&request, plan_outputs, &arguments.matching, global, &progress)?;
+    let found = find(&arguments.request(part), plan_outputs, &arguments.matching, global, &progress)?;
     let (outcome, records) = (&found.outcome, &found.records);
 
     // Lists first: a reader of the records who has seen enough must not cost them.
@@ -109,7 +140,7 @@ pub(crate) fn run(arguments: &DedupArguments, global: &GlobalArguments) -> Resul
         files.extend(write_pairs(outcome, records, sink, ResultFormat::by_name(path))?.finish()?);
     }
     progress.begin(Stage::Write, Some(records.new_inputs().map(|(_, input)| input.size).sum()));
-    let written = write_records(arguments, outcome, records, &destinations, &progress);
+    let written = write_records(arguments, outcome, records, &destinations, shard, &progress);
     let seen_enough = match written {
         Ok(outputs) => {
             files.extend(outputs);
@@ -127,16 +158,19 @@ pub(crate) fn run(arguments: &DedupArguments, global: &GlobalArguments) -> Resul
     }
     summary::report(global, &found.plan, outcome, records, &progress);
     let has_duplicates = outcome.summary().dropped > 0;
-    found.settle();
+    if part == Part::Everything {
+        found.settle();
+    }
     Ok(if output.check && has_duplicates { Exit::No } else { Exit::Done })
 }
 
-/// Writes the records of every input; files have yet to appear, standard output is done.
+/// Writes the records of the inputs of a part; files have yet to appear, standard output is done.
 fn write_records(
     arguments: &DedupArguments,
     outcome: &Outcome,
     records: &Records,
     destinations: &Destinations,
+    shard: Shard,
     progress: &Progress,
 ) -> Result<Vec<FinishedFile>> {
     let writers: Vec<RecordWriter<'_>> =
@@ -145,7 +179,7 @@ fn write_records(
         Destinations::Nowhere => Ok(Vec::new()),
         Destinations::Files(paths) => {
             let files = try_each(&writers, |at, writer| {
-                let file = writer.write_file(&paths[at])?;
+                let file = if shard.has(at as u64) { writer.write_file(&paths[at])? } else { None };
                 progress.advance(writer.input.size);
                 Ok(file)
             })?;

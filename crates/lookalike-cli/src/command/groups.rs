@@ -13,7 +13,7 @@ use crate::arguments::{
     GlobalArguments, InputArguments, MatchArguments, ResourceArguments, ResultArguments, ResultFormat,
 };
 use crate::exit::Exit;
-use crate::intake::{KeepShingles, Request};
+use crate::intake::{KeepShingles, Part, Request};
 use crate::names::Records;
 use crate::progress::Progress;
 use crate::results::{Cell, Column, Sink, Table, write_escaped};
@@ -44,8 +44,10 @@ pub(crate) fn run(arguments: &GroupsArguments, global: &GlobalArguments) -> Resu
         output: arguments.result.file(),
         resources: &arguments.resources,
         shingles: KeepShingles::No,
+        part: Part::Everything,
     };
-    let check = |old: &[Input], new: &[Input]| arguments.result.check(old, new);
+    // A list is nothing beside its inputs.
+    let check = |old: &[Input], new: &[Input]| arguments.result.check(old, new).map(|()| 0);
     let found = find(&request, check, &arguments.matching, global, &progress)?;
     let groups = found.outcome.groups();
     match arguments.result.format() {

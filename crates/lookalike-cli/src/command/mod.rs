@@ -7,11 +7,12 @@ pub(crate) mod generate;
 pub(crate) mod groups;
 pub(crate) mod pairs;
 pub(crate) mod plan;
+pub(crate) mod stage;
 
 use std::sync::Arc;
 
 use anyhow::Result;
-use lookalike::{Outcome, Plan, Resources};
+use lookalike::{Outcome, Plan, Resources, Shard, Stage};
 use lookalike_io::Input;
 
 use crate::arguments::{Arguments, Command, GlobalArguments, MatchArguments};
@@ -34,6 +35,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit> {
         Command::Compare(arguments) => compare::run(arguments, global),
         Command::Plan(arguments) => plan::run(arguments, global),
         Command::Audit(arguments) => audit::run(arguments, global),
+        Command::Stage(arguments) => stage::run(arguments, global),
         Command::Generate(arguments) => generate::run(arguments),
     }
 }
@@ -55,10 +57,11 @@ impl Found {
     }
 }
 
-/// Reads the inputs and finds what is alike. `check_outputs` is shown the old and the new inputs before they are read.
+/// Reads the inputs and finds what is alike. `check_outputs` is shown the old and the new inputs before they are read, and
+/// says how many bytes of disk the outputs may take.
 fn find(
     request: &Request<'_>,
-    check_outputs: impl FnOnce(&[Input], &[Input]) -> Result<()>,
+    check_outputs: impl FnOnce(&[Input], &[Input]) -> Result<u64>,
     matching: &MatchArguments,
     global: &GlobalArguments,
     progress: &Progress,
@@ -74,4 +77,20 @@ fn find(
     let resources = Resources { supply: Some(&supply), room, work: work.as_ref().map(|work| work.folder()) };
     let outcome = plan.finish_with(old, new, &resources, progress)?;
     Ok(Found { plan, records, outcome, work })
+}
+
+/// Does one part of a stage, and leaves it in work files.
+fn prepare(
+    request: &Request<'_>,
+    check_outputs: impl FnOnce(&[Input], &[Input]) -> Result<u64>,
+    matching: &MatchArguments,
+    (stage, shard): (Stage, Shard),
+    progress: &Progress,
+) -> Result<()> {
+    let plan = matching.plan()?;
+    request.resources.limit_threads()?;
+    let Intake { old, new, records, reader, work, room } = intake::read(request, check_outputs, &plan, progress)?;
+    let supply = SecondRead { reader: &reader, records: &records, plan: &plan, threads: request.resources.threads() };
+    let resources = Resources { supply: Some(&supply), room, work: work.as_ref().map(|work| work.folder()) };
+    Ok(plan.prepare(stage, shard, (old, new), &resources, progress)?)
 }

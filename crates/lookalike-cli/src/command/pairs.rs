@@ -10,7 +10,7 @@ use crate::arguments::{
     GlobalArguments, InputArguments, MatchArguments, ResourceArguments, ResultArguments, ResultFormat,
 };
 use crate::exit::Exit;
-use crate::intake::{KeepShingles, Request};
+use crate::intake::{KeepShingles, Part, Request};
 use crate::names::Records;
 use crate::progress::Progress;
 use crate::results::{Cell, Column, Sink, Table};
@@ -52,8 +52,10 @@ pub(crate) fn run(arguments: &PairsArguments, global: &GlobalArguments) -> Resul
         output: arguments.result.file(),
         resources: &arguments.resources,
         shingles: KeepShingles::No,
+        part: Part::Everything,
     };
-    let check = |old: &[Input], new: &[Input]| arguments.result.check(old, new);
+    // A list is nothing beside its inputs.
+    let check = |old: &[Input], new: &[Input]| arguments.result.check(old, new).map(|()| 0);
     let found = find(&request, check, &arguments.matching, global, &progress)?;
     arguments.limit.check(&found.outcome)?;
     write_pairs(&found.outcome, &found.records, sink, arguments.result.format())?.commit()?;

@@ -10,7 +10,9 @@ use lookalike_io::output::AtomicFile;
 use serde_json::json;
 
 use crate::arguments::{GlobalArguments, MatchArguments};
+use crate::estimate::Estimate;
 use crate::exit::Exit;
+use crate::memory::{Budget, Bytes, RECORD_BYTES};
 use crate::plot;
 
 /// What `plan` takes.
@@ -21,10 +23,16 @@ pub(crate) struct PlanArguments {
     /// Draw the S-curve into this SVG file too
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     svg: Option<PathBuf>,
+    /// Say what a run over so many records takes: memory, disk and time
+    #[arg(long, value_name = "N", help_heading = "Resources")]
+    records: Option<u64>,
+    /// Bytes of those records in all [default: 1,500 each]
+    #[arg(long, value_name = "SIZE", help_heading = "Resources", requires = "records")]
+    bytes: Option<Bytes>,
 }
 
-/// The text whose memory is told: as many shingles as 200 words have.
-const EXAMPLE_SHINGLES: f64 = 196.0;
+/// Bytes of a text of 200 words, with what is around it.
+const EXAMPLE_BYTES: u64 = 1_500;
 
 pub(crate) fn run(arguments: &PlanArguments, global: &GlobalArguments) -> Result<Exit> {
     let plan = arguments.matching.plan()?;
@@ -33,13 +41,22 @@ pub(crate) fn run(arguments: &PlanArguments, global: &GlobalArguments) -> Result
         file.write_all(plot::svg(&plan).as_bytes())?;
         file.commit()?;
     }
+    let budget = Budget::new(None, std::thread::available_parallelism().map_or(1, usize::from))?;
+    let estimate = arguments.records.map(|records| {
+        let bytes = arguments.bytes.map_or(EXAMPLE_BYTES * records, |bytes| bytes.0);
+        Estimate::new(&plan, &budget, records, bytes)
+    });
     let mut out = anstream::stdout().lock();
     if global.json {
-        writeln!(out, "{}", as_json(&plan))?;
+        writeln!(out, "{}", as_json(&plan, estimate.as_ref()))?;
         return Ok(Exit::Done);
     }
     writeln!(out, "{plan}")?;
-    writeln!(out, "memory     {:.0} bytes for a record of 200 words", plan.bytes_per_record(EXAMPLE_SHINGLES))?;
+    writeln!(out, "{}", memory(&plan))?;
+    if let Some(estimate) = estimate {
+        writeln!(out)?;
+        writeln!(out, "{}", estimate.lines(budget.threads()))?;
+    }
     writeln!(out)?;
     writeln!(out, "similarity  {}", tenths().map(|similarity| format!("{similarity:>7.1}")).collect::<String>())?;
     let compared = tenths().map(|similarity| format!("{:>7}", percent(plan.compares(similarity))));
@@ -52,6 +69,18 @@ pub(crate) fn run(arguments: &PlanArguments, global: &GlobalArguments) -> Result
     writeln!(out)?;
     write!(out, "{}", plot::terminal(&plan))?;
     Ok(Exit::Done)
+}
+
+/// What a record takes.
+fn memory(plan: &Plan) -> String {
+    match plan.method() {
+        Method::InvertedLists => format!("memory     {RECORD_BYTES} bytes a record, and 40 for each of its shingles"),
+        _ => format!(
+            "memory     {} bytes a record; {} of them can be in work files (--memory)",
+            RECORD_BYTES + plan.sketch_bytes(),
+            plan.sketch_bytes()
+        ),
+    }
 }
 
 fn tenths() -> impl Iterator<Item = f64> {
@@ -76,7 +105,7 @@ fn percent(share: f64) -> String {
     if share < 1.0 && shown.parse() == Ok(100.0) { ">99.9".into() } else { shown }
 }
 
-fn as_json(plan: &Plan) -> serde_json::Value {
+fn as_json(plan: &Plan, estimate: Option<&Estimate>) -> serde_json::Value {
     let settings = plan.settings();
     let rule = plan.bucket_rule();
     let curve: Vec<_> =
@@ -97,7 +126,8 @@ fn as_json(plan: &Plan) -> serde_json::Value {
         "scheme": scheme,
         "finds_at_threshold": plan.finds(settings.threshold),
         "curve": curve,
-        "bytes_per_record_of_200_words": plan.bytes_per_record(EXAMPLE_SHINGLES),
+        "sketch_bytes": plan.sketch_bytes(),
+        "run": estimate,
         "gives_up": plan.gives_up(),
         "fingerprint": format!("{:016x}", plan.fingerprint()),
     })

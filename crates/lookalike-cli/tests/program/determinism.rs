@@ -1,49 +1,13 @@
 //! The same records and settings give the same bytes, whatever the threads and the wrapping.
 
-use std::fmt::Write;
-
 use crate::folder::Folder;
 use crate::packing::{gunzip, gzip, unzstd, zstd};
+use crate::texts::corpus;
 
 /// Enough for the exact comparison of all.
 const FEW: u64 = 4_000;
 /// Enough for several chunks to be read at once, and for several blocks of the compressed outputs.
 const MANY: u64 = 30_000;
-
-/// Numbers that look random and are the same everywhere (splitmix64).
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % bound
-    }
-}
-
-/// Records of which about half are an earlier one with up to three words changed.
-fn corpus(records: u64) -> String {
-    let mut numbers = Numbers(7);
-    let mut texts: Vec<Vec<u64>> = Vec::new();
-    let mut lines = String::new();
-    for id in 0..records {
-        let mut words: Vec<u64> = if id > 0 && numbers.below(2) == 0 {
-            texts[numbers.below(id) as usize].clone()
-        } else {
-            (0..20 + numbers.below(60)).map(|_| numbers.below(500)).collect()
-        };
-        for _ in 0..numbers.below(4) {
-            let at = numbers.below(words.len() as u64) as usize;
-            words[at] = numbers.below(500);
-        }
-        let text: Vec<String> = words.iter().map(|word| format!("w{word}")).collect();
-        writeln!(lines, "{{\"id\":{id},\"text\":\"{}\",\"score\":{}}}", text.join(" "), numbers.below(9)).unwrap();
-        texts.push(words);
-    }
-    lines
-}
 
 /// Everything that a run of dedup writes.
 fn outputs(folder: &Folder, input: &str, flags: &str) -> [Vec<u8>; 3] {

@@ -70,7 +70,7 @@ impl Folder {
     pub(crate) fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lookalike"));
         command.args(arguments.split_whitespace()).current_dir(self.root.path()).env("TMPDIR", self.tmp.path());
-        for variable in ["LOOKALIKE_THREADS", "LOOKALIKE_TMP", "NO_COLOR", "CLICOLOR_FORCE"] {
+        for variable in ["LOOKALIKE_THREADS", "LOOKALIKE_MEMORY", "LOOKALIKE_TMP", "NO_COLOR", "CLICOLOR_FORCE"] {
             command.env_remove(variable);
         }
         command.stdin(Stdio::null());

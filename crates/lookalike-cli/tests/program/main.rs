@@ -12,6 +12,8 @@ mod conduct;
 mod configuration;
 mod determinism;
 mod formats;
+mod interruption;
 mod lists;
 mod outputs;
 mod selection;
+mod stages;

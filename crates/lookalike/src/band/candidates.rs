@@ -1,6 +1,5 @@
 //! Buckets → candidates: pairs that share a key and whose sketches agree often enough, each once.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -12,6 +11,7 @@ use crate::classes::Classes;
 use crate::collection::Collection;
 use crate::error::Result;
 use crate::plan::BucketRule;
+use crate::shard::Shard;
 use crate::sketch::agreement;
 use crate::verify::Edge;
 use crate::watch::{Stage, Watch, check_cancelled};
@@ -28,114 +28,144 @@ pub(crate) struct Candidates {
     pub(crate) bounded: Bounded,
 }
 
-/// The candidates of a collection whose records have `bands` keys each. `passes` tells whether so many agreeing slots
-/// are enough.
-pub(crate) fn find_candidates(
-    collection: &Collection<'_>,
-    classes: &Classes,
-    bands: usize,
-    rule: BucketRule,
-    passes: impl Fn(u32) -> bool + Sync,
-    watch: &dyn Watch,
-) -> Result<Candidates> {
-    load_or_make(collection.resources().work, "candidates", Stage::Band, watch, || {
-        let buckets = BandBuckets::find(collection, classes, bands, watch)?;
-        compare(collection, classes, &buckets, rule, passes, watch)
-    })
+/// How candidates are found.
+pub(crate) struct Banding<'a, P> {
+    pub(crate) collection: &'a Collection<'a>,
+    pub(crate) classes: &'a Classes,
+    /// Keys of a record.
+    pub(crate) bands: usize,
+    pub(crate) rule: BucketRule,
+    /// Tells whether so many agreeing slots are enough.
+    pub(crate) passes: P,
+    pub(crate) watch: &'a dyn Watch,
 }
 
-/// The buckets of all bands: in memory, or in work files, of which one at a time is read.
-pub(crate) struct BandBuckets<'a> {
-    in_memory: Vec<Buckets>,
-    in_files: Option<&'a WorkFolder>,
-    bands: usize,
-}
-
-impl<'a> BandBuckets<'a> {
-    pub(crate) fn find(
-        collection: &Collection<'a>,
-        classes: &Classes,
-        bands: usize,
-        watch: &dyn Watch,
-    ) -> Result<Self> {
-        let class_if_first = classes.class_of_representatives();
-        let work = collection.resources().work;
-        let found = (0..bands)
-            .into_par_iter()
-            .map(|band| {
-                check_cancelled(watch)?;
-                let find = || Buckets::of(&KeysOfBand { collection, band, class_if_first: &class_if_first });
-                let buckets = load_or_make(work, &band_file(band), Stage::Band, watch, find)?;
-                watch.advance(1);
-                Ok(if work.is_none() { buckets } else { Buckets::default() })
-            })
-            .collect::<Result<_>>()?;
-        Ok(Self { in_memory: found, in_files: work, bands })
-    }
-
-    fn of(&self, band: usize) -> Result<Cow<'_, Buckets>> {
-        Ok(match self.in_files {
-            Some(work) => Cow::Owned(work.require(&band_file(band))?),
-            None => Cow::Borrowed(&self.in_memory[band]),
-        })
-    }
-}
-
-fn band_file(band: usize) -> String {
-    format!("band-{band:03}")
-}
-
-/// The pairs in these buckets that pass.
-fn compare(
-    collection: &Collection<'_>,
-    classes: &Classes,
-    buckets: &BandBuckets<'_>,
-    rule: BucketRule,
-    passes: impl Fn(u32) -> bool + Sync,
-    watch: &dyn Watch,
-) -> Result<Candidates> {
-    let row_bytes = 2 * collection.slots() as u64;
-    let for_each_bucket = |show: &mut dyn FnMut(&[u32])| {
-        (0..buckets.bands).try_for_each(|band| {
-            buckets.of(band)?.iter().for_each(&mut *show);
-            Ok(())
-        })
-    };
-    let blocks = Blocks::of(classes.len(), for_each_bucket, |_| row_bytes, collection.resources().room)?;
-    let (mut pairs, mut comparisons, mut left_out) = (Vec::new(), 0, Vec::new());
-    for (at, task) in blocks.tasks().iter().enumerate() {
-        let rows = Rows::load(collection, classes, blocks.loaded(*task))?;
-        let comparing = Comparing { classes, rule, blocks: &blocks, task: *task, rows: &rows };
-        let mut found: Vec<Edge> = Vec::new();
-        for band in 0..buckets.bands {
-            let buckets = buckets.of(band)?;
-            let pieces = pieces_of(&buckets, rule)
-                .into_par_iter()
-                .map(|range| {
-                    check_cancelled(watch)?;
-                    Ok(comparing.compare(&buckets, range, &passes))
-                })
-                .collect::<Result<Vec<_>>>()?;
-            for (mut edges, compared) in pieces {
-                found.append(&mut edges);
-                comparisons += compared;
-            }
-            if at == 0 {
-                let large = buckets.iter().filter(|members| members.len() > rule.every_pair_up_to);
-                left_out.extend(large.map(|members| members[rule.first..].to_vec()));
-            }
+impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
+    /// The candidates of all bands.
+    pub(crate) fn find(&self) -> Result<Candidates> {
+        let found = self.find_in(Shard::ALL)?;
+        let limit = pairs_in_memory(self.room());
+        let (mut pairs, mut comparisons) = (Vec::new(), 0);
+        for mut part in found.parts {
+            pairs.append(&mut part.pairs);
+            comparisons += part.comparisons;
             // Most pairs meet in several bands: what is found twice need not wait until the end.
-            if found.len() > pairs_in_memory(collection.resources().room) {
-                sort_distinct(&mut found);
+            if pairs.len() > limit {
+                sort_distinct(&mut pairs);
             }
         }
-        sort_distinct(&mut found);
-        pairs.append(&mut found);
+        sort_distinct(&mut pairs);
+        Ok(Candidates { pairs, comparisons, bounded: Bounded::of(&found.left_out) })
     }
-    if blocks.tasks().len() > 1 {
-        pairs.par_sort_unstable_by_key(|edge| (edge.left, edge.right));
+
+    /// Finds the candidates of some of the bands, and leaves them in work files.
+    pub(crate) fn prepare(&self, shard: Shard) -> Result<()> {
+        self.find_in(shard).map(drop)
     }
-    Ok(Candidates { pairs, comparisons, bounded: Bounded::of(&left_out) })
+
+    fn find_in(&self, shard: Shard) -> Result<Found> {
+        let bands: Vec<usize> = (0..self.bands).filter(|band| shard.has(*band as u64)).collect();
+        self.watch.begin(Stage::Band, Some(bands.len() as u64));
+        let class_if_first = self.classes.class_of_representatives();
+        let mut found = Found::default();
+        for bands in bands.chunks(self.bands_at_once()) {
+            let buckets = bands
+                .par_iter()
+                .map(|band| {
+                    check_cancelled(self.watch)?;
+                    let keys = KeysOfBand { collection: self.collection, band: *band, class_if_first: &class_if_first };
+                    let find = || Buckets::of(&keys);
+                    let buckets = load_or_make(self.work(), &format!("band-{band:03}"), Stage::Band, self.watch, find)?;
+                    self.watch.advance(1);
+                    Ok(buckets)
+                })
+                .collect::<Result<Vec<_>>>()?;
+            let large =
+                buckets.iter().flat_map(Buckets::iter).filter(|members| members.len() > self.rule.every_pair_up_to);
+            found.left_out.extend(large.map(|members| members[self.rule.first..].to_vec()));
+            if self.work().is_none() {
+                // Sketches are gathered once for all bands.
+                found.parts.push(self.compare(&buckets)?);
+                continue;
+            }
+            for (band, buckets) in bands.iter().zip(&buckets) {
+                let compare = || self.compare(std::slice::from_ref(buckets));
+                let name = format!("candidates-{band:03}");
+                found.parts.push(load_or_make(self.work(), &name, Stage::Band, self.watch, compare)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// How many bands are worked on at the same time. Whoever leaves work files wants to leave them often.
+    fn bands_at_once(&self) -> usize {
+        /// What finding the buckets of a band takes for each record, most keys being unique.
+        const BYTES_OF_A_RECORD: u64 = 16;
+        if self.work().is_none() {
+            return self.bands.max(1);
+        }
+        let fit = self.room() / (BYTES_OF_A_RECORD * self.collection.len() as u64).max(1);
+        (fit as usize).clamp(1, rayon::current_num_threads())
+    }
+
+    fn work(&self) -> Option<&WorkFolder> {
+        self.collection.resources().work
+    }
+
+    fn room(&self) -> u64 {
+        self.collection.resources().room
+    }
+
+    /// The pairs in the buckets of these bands that pass.
+    fn compare(&self, bands: &[Buckets]) -> Result<Compared> {
+        let row_bytes = 2 * self.collection.slots() as u64;
+        let for_each_bucket = |show: &mut dyn FnMut(&[u32])| {
+            bands.iter().flat_map(Buckets::iter).for_each(show);
+            Ok(())
+        };
+        let blocks = Blocks::of(self.classes.len(), for_each_bucket, |_| row_bytes, self.room())?;
+        let mut compared = Compared::default();
+        for task in blocks.tasks() {
+            let rows = Rows::load(self.collection, self.classes, blocks.loaded(*task))?;
+            let comparing =
+                Comparing { classes: self.classes, rule: self.rule, blocks: &blocks, task: *task, rows: &rows };
+            let mut found: Vec<Edge> = Vec::new();
+            for buckets in bands {
+                let pieces = pieces_of(buckets, self.rule)
+                    .into_par_iter()
+                    .map(|range| {
+                        check_cancelled(self.watch)?;
+                        Ok(comparing.compare(buckets, range, &self.passes))
+                    })
+                    .collect::<Result<Vec<_>>>()?;
+                for (mut edges, comparisons) in pieces {
+                    found.append(&mut edges);
+                    compared.comparisons += comparisons;
+                }
+                if found.len() > pairs_in_memory(self.room()) {
+                    sort_distinct(&mut found);
+                }
+            }
+            sort_distinct(&mut found);
+            compared.pairs.append(&mut found);
+        }
+        Ok(compared)
+    }
+}
+
+/// What was found in some bands.
+#[derive(Default)]
+struct Found {
+    parts: Vec<Compared>,
+    /// The members of large buckets that are not compared with each other.
+    left_out: Vec<Vec<u32>>,
+}
+
+/// The pairs that passed in some bands.
+#[derive(Debug, Default)]
+struct Compared {
+    pairs: Vec<Edge>,
+    comparisons: u64,
 }
 
 /// How many pairs may wait to be told apart.
@@ -149,31 +179,22 @@ fn sort_distinct(pairs: &mut Vec<Edge>) {
     pairs.dedup_by_key(|edge| (edge.left, edge.right));
 }
 
-impl Checkpoint for Candidates {
+impl Checkpoint for Compared {
     fn save(&self, writer: &mut WorkWriter) -> Result<()> {
-        let Bounded { buckets, comparisons, sample } = &self.bounded;
-        writer.column(&[self.comparisons, *buckets, *comparisons])?;
+        writer.column(&[self.comparisons])?;
         writer.column(&self.pairs.iter().map(|edge| edge.left).collect::<Vec<_>>())?;
         writer.column(&self.pairs.iter().map(|edge| edge.right).collect::<Vec<_>>())?;
-        writer.column(&self.pairs.iter().map(|edge| edge.similarity).collect::<Vec<_>>())?;
-        writer.column(&sample.iter().map(|(left, ..)| *left).collect::<Vec<_>>())?;
-        writer.column(&sample.iter().map(|(_, right, _)| *right).collect::<Vec<_>>())?;
-        writer.column(&sample.iter().map(|(.., weight)| *weight).collect::<Vec<_>>())
+        writer.column(&self.pairs.iter().map(|edge| edge.similarity).collect::<Vec<_>>())
     }
 
     fn load(file: &WorkFile) -> Result<Self> {
-        let counts: Vec<u64> = file.column(0)?;
-        let [comparisons, buckets, bounded] = counts[..] else { return Err(file.damaged()) };
+        let [comparisons] = file.column(0)?[..] else { return Err(file.damaged()) };
         let (left, right): (Vec<u32>, Vec<u32>) = (file.column(1)?, file.column(2)?);
         let similarity: Vec<f64> = file.column(3)?;
         let pairs = left.into_iter().zip(right).zip(similarity);
-        let (left, right): (Vec<u32>, Vec<u32>) = (file.column(4)?, file.column(5)?);
-        let weight: Vec<f64> = file.column(6)?;
-        let sample = left.into_iter().zip(right).zip(weight).map(|((left, right), weight)| (left, right, weight));
         Ok(Self {
             pairs: pairs.map(|((left, right), similarity)| Edge { left, right, similarity }).collect(),
             comparisons,
-            bounded: Bounded { buckets, comparisons: bounded, sample: sample.collect() },
         })
     }
 }

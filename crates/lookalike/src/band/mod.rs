@@ -10,5 +10,5 @@ mod keys;
 
 pub(crate) use bounded::Bounded;
 pub(crate) use buckets::{Buckets, Entries, Entry};
-pub(crate) use candidates::{Candidates, find_candidates};
+pub(crate) use candidates::{Banding, Candidates};
 pub(crate) use keys::BandKeys;

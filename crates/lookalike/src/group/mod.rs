@@ -8,6 +8,9 @@ pub(crate) use anchored::anchored;
 pub(crate) use connected::connected;
 pub(crate) use keep::keep_order;
 
+use crate::error::Result;
+use crate::work::{Checkpoint, WorkFile, WorkWriter};
+
 /// Who is kept for whom. Records are called by their index in input order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Assignment {
@@ -15,6 +18,17 @@ pub(crate) struct Assignment {
     pub(crate) keeper_of: Vec<u32>,
     /// For each record, how alike it is to its keeper.
     pub(crate) similarity: Vec<f64>,
+}
+
+impl Checkpoint for Assignment {
+    fn save(&self, writer: &mut WorkWriter) -> Result<()> {
+        writer.column(&self.keeper_of)?;
+        writer.column(&self.similarity)
+    }
+
+    fn load(file: &WorkFile) -> Result<Self> {
+        Ok(Self { keeper_of: file.column(0)?, similarity: file.column(1)? })
+    }
 }
 
 impl Assignment {

@@ -164,14 +164,13 @@ impl Plan {
         }
     }
 
-    /// Bytes of memory that a record of so many shingles takes until the end of the run.
-    pub fn bytes_per_record(&self, shingles: f64) -> f64 {
-        const NUMBERS_AND_CLASSES: f64 = 72.0;
-        let sketch = match &self.method {
-            Method::Sketches(scheme) => 4.0 * f64::from(scheme.slots) + 2.0 * 8.0 * f64::from(scheme.bands.keys()),
-            Method::InvertedLists => 12.0 * shingles,
-        };
-        NUMBERS_AND_CLASSES + sketch + 8.0 * shingles
+    /// Bytes that are kept of a record's content: its fingerprints, its sketch and its keys. In memory, or in a work file.
+    pub fn sketch_bytes(&self) -> u64 {
+        const FINGERPRINTS: u64 = 24;
+        match &self.method {
+            Method::Sketches(scheme) => FINGERPRINTS + 2 * u64::from(scheme.slots) + 8 * u64::from(scheme.bands.keys()),
+            Method::InvertedLists => FINGERPRINTS,
+        }
     }
 
     /// A fingerprint of everything that decides what a sketch means: sketches with different ones do not mix.

@@ -67,9 +67,11 @@ impl WorkFolder {
         T::load(&file).ok()
     }
 
-    /// What was left under this name a moment ago.
-    pub(crate) fn require<T: Checkpoint>(&self, name: &str) -> Result<T> {
-        T::load(&WorkFile::open(&self.file(name), self.stamp)?)
+    /// What earlier attempts left under names that begin so, as far as it is whole.
+    pub(crate) fn load_all<T: Checkpoint>(&self, beginning: &str) -> Vec<T> {
+        let entries = self.path.read_dir().into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        names.filter(|name| name.starts_with(beginning)).filter_map(|name| self.load(&name)).collect()
     }
 
     pub(crate) fn save<T: Checkpoint>(&self, name: &str, value: &T) -> Result<()> {
