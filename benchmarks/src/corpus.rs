@@ -22,6 +22,21 @@ pub enum Kind {
     Natural,
     /// Unrelated texts only.
     Plain,
+    /// One text, again and again.
+    Copies,
+    /// Half of every text is the same.
+    Boilerplate,
+    /// Every text is like the one before it and the one after it, and like no other.
+    Chain,
+    /// Three words each.
+    Short,
+    /// Texts of 50 MB.
+    Huge,
+}
+
+impl Kind {
+    const ALL: [Self; 7] =
+        [Self::Natural, Self::Plain, Self::Copies, Self::Boilerplate, Self::Chain, Self::Short, Self::Huge];
 }
 
 impl fmt::Display for Kind {
@@ -29,6 +44,11 @@ impl fmt::Display for Kind {
         formatter.write_str(match self {
             Self::Natural => "natural",
             Self::Plain => "plain",
+            Self::Copies => "copies",
+            Self::Boilerplate => "boilerplate",
+            Self::Chain => "chain",
+            Self::Short => "short",
+            Self::Huge => "huge",
         })
     }
 }
@@ -37,11 +57,10 @@ impl FromStr for Kind {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        match name {
-            "natural" => Ok(Self::Natural),
-            "plain" => Ok(Self::Plain),
-            _ => Err(format!("{name} is no kind of corpus: write natural or plain")),
-        }
+        let known = Self::ALL.into_iter().find(|kind| kind.to_string() == name);
+        known.ok_or_else(|| {
+            format!("{name} is no kind of corpus: write {}", Self::ALL.map(|kind| kind.to_string()).join(", "))
+        })
     }
 }
 
@@ -67,6 +86,14 @@ const BOILERPLATE_WORDS: usize = 40;
 
 /// The share of a family's copies that differ from their model in nothing.
 const IDENTICAL_COPIES: f64 = 0.1;
+
+/// Words of a link of a chain, and how many of them each link changes: neighbours are alike (0.82 in shingles of five
+/// words), those two links apart are not (0.67).
+const CHAIN_WORDS: u64 = 200;
+const CHAIN_STEP: u64 = 20;
+
+/// Words of a huge text.
+const HUGE_WORDS: usize = 50_000_000 / 7;
 
 /// What tells the random streams of different purposes apart.
 mod stream {
@@ -113,17 +140,16 @@ impl Corpus {
 
     /// Writes all records, one JSON object a line.
     pub fn write(&self, mut out: impl Write) -> io::Result<()> {
-        const RECORDS_IN_A_PIECE: u64 = 1_000;
-        const PIECES_AT_ONCE: u64 = 64;
-        let step = RECORDS_IN_A_PIECE * PIECES_AT_ONCE;
+        let (records_in_a_piece, pieces_at_once) = if self.kind == Kind::Huge { (1, 4) } else { (1_000, 64) };
+        let step = records_in_a_piece * pieces_at_once;
         for start in (0..self.records).step_by(step as usize) {
             let starts: Vec<u64> =
-                (start..self.records.min(start + step)).step_by(RECORDS_IN_A_PIECE as usize).collect();
+                (start..self.records.min(start + step)).step_by(records_in_a_piece as usize).collect();
             let pieces: Vec<Vec<u8>> = starts
                 .into_par_iter()
                 .map(|start| {
                     let mut lines = Vec::new();
-                    for index in start..self.records.min(start + RECORDS_IN_A_PIECE) {
+                    for index in start..self.records.min(start + records_in_a_piece) {
                         let text = serde_json::Value::from(self.text(index));
                         lines.extend(format!("{{\"id\":\"r{index}\",\"text\":{text}}}\n").into_bytes());
                     }
@@ -142,6 +168,17 @@ impl Corpus {
         self.render(&match self.kind {
             Kind::Plain => self.common_text(index),
             Kind::Natural => self.natural_text(index),
+            Kind::Copies => self.common_text(0),
+            Kind::Boilerplate => {
+                let half = |stream: u64, index: u64| {
+                    let mut random = Random::new(&[self.seed, stream, index]);
+                    write_text(&self.vocabulary, MEDIAN_WORDS as usize / 2, &mut random)
+                };
+                [half(stream::BOILERPLATE, BOILERPLATES as u64), half(stream::TEXT, index)].concat()
+            }
+            Kind::Chain => self.link(index),
+            Kind::Short => write_text(&self.vocabulary, 3, &mut Random::new(&[self.seed, stream::TEXT, index])),
+            Kind::Huge => write_text(&self.vocabulary, HUGE_WORDS, &mut Random::new(&[self.seed, stream::TEXT, index])),
         })
     }
 
@@ -149,6 +186,13 @@ impl Corpus {
         let mut random = Random::new(&[self.seed, stream::TEXT, index]);
         let words = random.lognormal(MEDIAN_WORDS, SPREAD) as usize;
         write_text(&self.vocabulary, words, &mut random)
+    }
+
+    /// A window on an endless text, moved on by a few words for each link.
+    fn link(&self, index: u64) -> Vec<Piece> {
+        let start = self.place(index) * CHAIN_STEP;
+        let word = |at: u64| self.vocabulary.draw(&mut Random::new(&[self.seed, stream::TEXT, at]));
+        (start..start + CHAIN_WORDS).map(|at| Piece { word: word(at), capital: false, mark: 0 }).collect()
     }
 
     fn natural_text(&self, index: u64) -> Vec<Piece> {
@@ -321,6 +365,19 @@ mod tests {
             let pairs = found.pairs().filter(|pair| (from..from + 0.1).contains(&pair.similarity)).count();
             assert!(pairs > 50, "only {pairs} pairs at {from}");
         }
+    }
+
+    #[test]
+    fn only_neighbours_in_a_chain_are_alike() {
+        let corpus = Corpus::new(Kind::Chain, 500, 1);
+        let found =
+            Settings::new(0.8).exact(true).plan().unwrap().run((0..500).map(|index| corpus.text(index))).unwrap();
+        assert_eq!(found.count_pairs(), 499);
+        let halves = Corpus::new(Kind::Boilerplate, 50, 1);
+        let found =
+            Settings::new(0.3).exact(true).plan().unwrap().run((0..50).map(|index| halves.text(index))).unwrap();
+        assert_eq!(found.count_pairs(), 50 * 49 / 2);
+        assert!(found.pairs().all(|pair| pair.similarity < 0.4));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Writes a made-up corpus: `generate KIND RECORDS SEED FILE`, KIND being natural or plain.
+//! Writes a made-up corpus: `generate KIND RECORDS SEED FILE`, KIND being one of [`Kind`].
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -9,7 +9,9 @@ use benchmarks::corpus::{Corpus, Kind};
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [kind, records, seed, file] = arguments.as_slice() else {
-        bail!("write: generate natural|plain RECORDS SEED FILE");
+        bail!(
+            "write: generate KIND RECORDS SEED FILE, KIND being natural, plain, copies, boilerplate, chain, short or huge"
+        );
     };
     let kind: Kind = kind.parse().map_err(|error| anyhow!("{error}"))?;
     let records = records.parse().with_context(|| format!("{records} is no number of records"))?;

@@ -13,3 +13,4 @@ mod keep_order;
 mod nothing_lost;
 mod precision;
 mod recall;
+mod work_files;
