@@ -20,16 +20,20 @@ def shingles(text):
     return [" ".join(five).encode() for five in zip(words, words[1:], words[2:], words[3:], words[4:])]
 
 
-def main(corpus, threshold, output):
-    ids, sets = [], []
+def read(corpus, ids):
+    """The shingles of one record after the other, so that they need not all be in memory."""
     with open(corpus, encoding="utf-8") as lines:
         for line in lines:
             record = json.loads(line)
             if shingled := shingles(record["text"]):
                 ids.append(record["id"])
-                sets.append(shingled)
+                yield shingled
+
+
+def main(corpus, threshold, output):
+    ids = []
     # The default hash is SHA-1, called through Python; its documentation lets one choose a faster one.
-    sketches = datasketch.MinHash.bulk(sets, num_perm=128, hashfunc=xxhash.xxh32_intdigest)
+    sketches = datasketch.MinHash.bulk(read(corpus, ids), num_perm=128, hashfunc=xxhash.xxh32_intdigest)
     index = datasketch.MinHashLSH(threshold=threshold, num_perm=128)
     with index.insertion_session() as session:
         for number, sketch in enumerate(sketches):

@@ -63,9 +63,12 @@ def main(corpus, threads, output):
         run(folder, config, threads, threads)
         clusters = defaultdict(list)
         for part in range(threads):
-            with open(f"{folder}/remove/{part:06d}.clusters", "rb") as file:
-                for number, cluster in struct.iter_unpack("<2I", file.read()):
-                    clusters[cluster].append(ids[part][number])
+            path = f"{folder}/remove/{part:06d}.clusters"
+            # There is none for a file that nothing was found in.
+            if os.path.exists(path):
+                with open(path, "rb") as file:
+                    for number, cluster in struct.iter_unpack("<2I", file.read()):
+                        clusters[cluster].append(ids[part][number])
     finally:
         shutil.rmtree(folder)
     with open(output, "w", encoding="utf-8") as out:

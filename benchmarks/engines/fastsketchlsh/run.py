@@ -11,7 +11,7 @@ import numpy
 from FastSketchLSH import LSH, FastSimilaritySketch
 
 WORD = re.compile(r"\w+")
-BATCH = 10_000
+BATCH = 1_000
 BANDS = 16
 
 

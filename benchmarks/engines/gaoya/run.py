@@ -5,6 +5,7 @@ run.py CORPUS THRESHOLD THREADS OUTPUT
 
 import json
 import os
+import re
 import sys
 
 # Gaoya's threads are rayon's, which read this when they start.
@@ -40,7 +41,8 @@ def main(corpus, threshold, output):
             for other in found:
                 if other > number:
                     print(ids[number], ids[other], sep="\t", file=out)
-    print(f"{index}; 128 values asked for, bands chosen by it; checked by its estimate")
+    bands, rows = re.search(r"bands = (\d+), rows_per_band = (\d+)", str(index)).groups()
+    print(f"128 values, {bands} bands × {rows} rows chosen by it, own tokeniser; candidates checked by its estimate")
 
 
 if __name__ == "__main__":

@@ -29,16 +29,20 @@ def bands_for(threshold):
     return 4 if threshold >= 0.9 else 8 if threshold >= 0.8 else 16 if threshold >= 0.7 else 32
 
 
-def main(corpus, threshold, output):
-    ids, sets = [], []
+def read(corpus, ids):
+    """The shingles of one record after the other: faster than a list of all, and they need not all be in memory."""
     with open(corpus, encoding="utf-8") as lines:
         for line in lines:
             record = json.loads(line)
             if shingled := shingles(record["text"]):
                 ids.append(record["id"])
-                sets.append(shingled)
+                yield shingled
+
+
+def main(corpus, threshold, output):
+    ids = []
     # One matrix of all records: the one-shot flags are about the rows of one matrix.
-    sketches = RMinHash.digest_matrix_from_token_sets_rho(sets, num_perm=128, seed=42)
+    sketches = RMinHash.digest_matrix_from_token_sets_rho(read(corpus, ids), num_perm=128, seed=42)
     bands = bands_for(threshold)
     index = RMinHashLSH(threshold=threshold, num_perm=128, num_bands=bands)
     flags = index.query_duplicate_flags_matrix_one_shot(sketches)

@@ -1,4 +1,4 @@
-"""rensa: full-set R-MinHash in batches, its LSH index, and the check by estimate that its deduplicator does.
+"""rensa: full-set R-MinHash of all shingles, its LSH index, and the check by estimate that its deduplicator does.
 
 run.py CORPUS THRESHOLD THREADS OUTPUT
 """
@@ -14,7 +14,6 @@ os.environ["RAYON_NUM_THREADS"] = sys.argv[3]
 from rensa import RMinHash, RMinHashLSH  # noqa: E402
 
 WORD = re.compile(r"\w+")
-BATCH = 10_000
 
 
 def shingles(text):
@@ -29,18 +28,19 @@ def bands_for(threshold):
     return 4 if threshold >= 0.9 else 8 if threshold >= 0.8 else 16 if threshold >= 0.7 else 32
 
 
-def main(corpus, threshold, output):
-    ids, sketches, batch = [], [], []
+def read(corpus, ids):
+    """The shingles of one record after the other: faster than a list of all, and they need not all be in memory."""
     with open(corpus, encoding="utf-8") as lines:
         for line in lines:
             record = json.loads(line)
             if shingled := shingles(record["text"]):
                 ids.append(record["id"])
-                batch.append(shingled)
-                if len(batch) == BATCH:
-                    sketches += RMinHash.from_token_sets(batch, num_perm=128, seed=42)
-                    batch = []
-    sketches += RMinHash.from_token_sets(batch, num_perm=128, seed=42)
+                yield shingled
+
+
+def main(corpus, threshold, output):
+    ids = []
+    sketches = RMinHash.from_token_sets(read(corpus, ids), num_perm=128, seed=42)
     bands = bands_for(threshold)
     # The deduplicator itself keeps no dropped record, so it cannot name all pairs; its index can.
     index = RMinHashLSH(threshold=threshold, num_perm=128, num_bands=bands)

@@ -30,7 +30,7 @@ def main(corpus, threshold, output):
     with open(output, "w", encoding="utf-8") as out:
         for left, right, _ in all_pairs(sets, similarity_func_name="jaccard", similarity_threshold=threshold):
             print(ids[left], ids[right], sep="\t", file=out)
-    print("exact: all_pairs on the same sets of 5-word shingles; one thread, it has no more")
+    print("exact, all_pairs on the same sets of 5-word shingles; one thread, it has no more")
 
 
 if __name__ == "__main__":
