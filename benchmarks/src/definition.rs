@@ -27,6 +27,12 @@ pub struct Definition {
     pub runs: usize,
     /// Whether the exact answer is computed too, to measure recall and precision.
     pub exact: bool,
+    /// The folders of `benchmarks/engines` that are measured on the same file, with the most of the threads.
+    #[serde(default)]
+    pub engines: Vec<String>,
+    /// How often each engine is run, if not as often as the programs. One that takes over a minute is run once.
+    #[serde(default)]
+    pub engine_runs: Option<usize>,
 }
 
 impl Definition {
@@ -34,6 +40,11 @@ impl Definition {
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         toml::from_str(&text).with_context(|| format!("{} is no definition", path.display()))
+    }
+
+    /// The most threads that are measured with.
+    pub fn most_threads(&self) -> usize {
+        self.threads.iter().max().copied().unwrap_or(1)
     }
 
     /// The name of the corpus's file: definitions that share a corpus share the file.
@@ -57,5 +68,18 @@ mod tests {
             count += 1;
         }
         assert!(count >= 2);
+    }
+
+    #[test]
+    fn every_engine_that_is_named_has_its_files() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        for entry in root.join("definitions").read_dir().unwrap() {
+            for engine in Definition::read(&entry.unwrap().path()).unwrap().engines {
+                for file in ["requirements.txt", "run.py"] {
+                    let path = root.join("engines").join(&engine).join(file);
+                    assert!(path.is_file(), "{} is missing", path.display());
+                }
+            }
+        }
     }
 }

@@ -1,10 +1,10 @@
-//! Recall and precision of `lookalike pairs` against `lookalike pairs --exact` on the same file.
+//! Recall and precision of what was found against `lookalike pairs --exact` on the same file.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use benchmarks::definition::Definition;
 
 use crate::program;
@@ -14,8 +14,19 @@ use crate::program;
 pub(crate) struct Accuracy {
     pub(crate) exact: usize,
     pub(crate) found: usize,
-    /// Found pairs that are in the exact answer, with the same similarity.
+    /// What was found and is in the exact answer; `lookalike` must tell the same similarity too.
     pub(crate) right: usize,
+    /// What was counted.
+    pub(crate) of: Of,
+}
+
+/// What recall and precision are shares of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Of {
+    /// Pairs of records that are alike.
+    Pairs,
+    /// Records that are alike to some other, where an engine tells no more than that.
+    Records,
 }
 
 impl Accuracy {
@@ -28,35 +39,88 @@ impl Accuracy {
     }
 }
 
-pub(crate) fn measure(definition: &Definition, corpus: &Path) -> Result<Accuracy> {
-    let threads = definition.threads.iter().max().copied().unwrap_or(1);
-    let found = pairs(definition, corpus, threads, &[])?;
-    let exact = pairs(definition, corpus, threads, &["--exact"])?;
-    let right = found.iter().filter(|(pair, similarity)| exact.get(*pair) == Some(similarity)).count();
-    Ok(Accuracy { exact: exact.len(), found: found.len(), right })
+/// Pairs of ids, the lesser first, with the similarity as printed.
+type Pairs = HashMap<(String, String), String>;
+
+/// The pairs that there are.
+#[derive(Debug)]
+pub(crate) struct Truth {
+    exact: Pairs,
 }
 
-/// The pairs that the program prints, with their similarities as printed.
-fn pairs(
-    definition: &Definition,
-    corpus: &Path,
-    threads: usize,
-    flags: &[&str],
-) -> Result<HashMap<(String, String), String>> {
+impl Truth {
+    /// Asks `lookalike pairs --exact`.
+    pub(crate) fn compute(definition: &Definition, corpus: &Path) -> Result<Self> {
+        Ok(Self { exact: pairs(definition, corpus, &["--exact"])? })
+    }
+
+    /// How much of it `lookalike pairs` finds.
+    pub(crate) fn of_lookalike(&self, definition: &Definition, corpus: &Path) -> Result<Accuracy> {
+        let found = pairs(definition, corpus, &[])?;
+        let right = found.iter().filter(|(pair, similarity)| self.exact.get(*pair) == Some(similarity)).count();
+        Ok(Accuracy { exact: self.exact.len(), found: found.len(), right, of: Of::Pairs })
+    }
+
+    /// How much of it an engine found: a file with two ids a line, or with one where it only tells records apart.
+    pub(crate) fn of_file(&self, found: &Path) -> Result<Accuracy> {
+        let text = std::fs::read_to_string(found).with_context(|| format!("cannot read {}", found.display()))?;
+        let lines: HashSet<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();
+        if lines.iter().all(|line| line.len() == 1) && !lines.is_empty() {
+            return Ok(self.of_records(&lines.into_iter().flatten().collect()));
+        }
+        let mut pairs = HashSet::new();
+        for line in lines {
+            let [left, right] = line[..] else { bail!("{line:?} in {} is no pair", found.display()) };
+            pairs.insert(ordered(left, right));
+        }
+        let right = pairs.iter().filter(|pair| self.exact.contains_key(*pair)).count();
+        Ok(Accuracy { exact: self.exact.len(), found: pairs.len(), right, of: Of::Pairs })
+    }
+
+    fn of_records(&self, found: &HashSet<&str>) -> Accuracy {
+        let exact: HashSet<&str> = self.exact.keys().flat_map(|(left, right)| [left.as_str(), right]).collect();
+        let right = found.intersection(&exact).count();
+        Accuracy { exact: exact.len(), found: found.len(), right, of: Of::Records }
+    }
+}
+
+/// The pairs that the program prints.
+fn pairs(definition: &Definition, corpus: &Path, flags: &[&str]) -> Result<Pairs> {
+    let (threshold, threads) = (definition.threshold.to_string(), definition.most_threads().to_string());
     let mut command = Command::new(program("lookalike")?);
-    command.arg("pairs").arg(corpus).args(["-t", &definition.threshold.to_string(), "-j", &threads.to_string(), "-q"]);
+    command.arg("pairs").arg(corpus).args(["-t", &threshold, "-j", &threads, "-q"]);
     let output = command.args(flags).stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
     ensure!(output.status.success(), "{command:?} ended with {}", output.status);
     let text = String::from_utf8(output.stdout).context("pairs are not UTF-8")?;
     let mut pairs = HashMap::new();
     for line in text.lines() {
-        let mut columns = line.split('\t');
-        let (Some(left), Some(right), Some(similarity), None) =
-            (columns.next(), columns.next(), columns.next(), columns.next())
-        else {
-            anyhow::bail!("{line:?} is no pair");
-        };
-        pairs.insert((left.to_string(), right.to_string()), similarity.to_string());
+        let columns: Vec<&str> = line.split('\t').collect();
+        let [left, right, similarity] = columns[..] else { bail!("{line:?} is no pair") };
+        pairs.insert(ordered(left, right), similarity.to_string());
     }
     Ok(pairs)
+}
+
+fn ordered(left: &str, right: &str) -> (String, String) {
+    if left <= right { (left.to_string(), right.to_string()) } else { (right.to_string(), left.to_string()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn found_pairs_and_found_records_are_told_apart() {
+        let exact = [("a", "b"), ("a", "c"), ("d", "e")];
+        let exact = exact.map(|(left, right)| (ordered(left, right), "0.9".to_string())).into_iter().collect();
+        let truth = Truth { exact };
+        let file = std::env::temp_dir().join(format!("lookalike-found-{}.tmp", std::process::id()));
+        std::fs::write(&file, "b\ta\na\tb\nx\ty\n").unwrap();
+        let pairs = truth.of_file(&file).unwrap();
+        assert_eq!((pairs.exact, pairs.found, pairs.right, pairs.of), (3, 2, 1, Of::Pairs));
+        std::fs::write(&file, "a\nb\nx\n").unwrap();
+        let records = truth.of_file(&file).unwrap();
+        assert_eq!((records.exact, records.found, records.right, records.of), (5, 3, 2, Of::Records));
+        std::fs::remove_file(file).unwrap();
+    }
 }

@@ -1,8 +1,10 @@
 //! Measures definitions: speed and memory beside the floor, recall and precision beside the speed.
 //!
 //! `bench DEFINITION...`, in the root of the repository, with `lookalike`, `floor` and `generate` built beside it.
+//! Definitions with engines need `python3`, and the network the first time.
 
 mod accuracy;
+mod engines;
 mod record;
 mod timing;
 
@@ -12,7 +14,9 @@ use anyhow::{Context, Result, bail, ensure};
 use benchmarks::definition::Definition;
 use benchmarks::resources::run_measured;
 
-/// Where made-up corpora and outputs go; git ignores it.
+use crate::accuracy::Truth;
+
+/// Where made-up corpora, engines and outputs go; git ignores it.
 const DATA: &str = "benchmarks/data";
 /// Where results are kept.
 const RECORD: &str = "benchmarks/record";
@@ -32,8 +36,9 @@ fn measure(definition: &Definition) -> Result<()> {
     let corpus = make_corpus(definition)?;
     eprintln!("{}: {}", definition.name, corpus.display());
     let timings = timing::measure(definition, &corpus)?;
-    let accuracy = if definition.exact { Some(accuracy::measure(definition, &corpus)?) } else { None };
-    let page = record::page(definition, &corpus, &timings, accuracy.as_ref())?;
+    let engines = engines::measure(definition, &corpus)?;
+    let truth = if definition.exact { Some(Truth::compute(definition, &corpus)?) } else { None };
+    let page = record::page(definition, &corpus, &timings, &engines, truth.as_ref())?;
     println!("{page}");
     std::fs::create_dir_all(RECORD)?;
     let path = Path::new(RECORD).join(format!("{}.md", definition.name));

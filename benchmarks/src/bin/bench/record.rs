@@ -7,15 +7,20 @@ use anyhow::{Context, Result};
 use benchmarks::definition::Definition;
 use benchmarks::resources::cpu_model;
 
-use crate::accuracy::Accuracy;
-use crate::timing::{FLOOR, Timing};
+use crate::accuracy::{Accuracy, Of, Truth};
+use crate::engines::EngineRuns;
+use crate::timing::{DEDUP, EXACT, FLOOR, Timing};
+
+/// The engine that finds all pairs exactly, as `pairs --exact` does.
+const EXACT_ENGINE: &str = "setsimilaritysearch";
 
 /// The page of one definition.
 pub(crate) fn page(
     definition: &Definition,
     corpus: &Path,
     timings: &[Timing],
-    accuracy: Option<&Accuracy>,
+    engines: &[EngineRuns],
+    truth: Option<&Truth>,
 ) -> Result<String> {
     let bytes = corpus.metadata().with_context(|| format!("cannot look at {}", corpus.display()))?.len();
     let megabytes = bytes as f64 / 1e6;
@@ -37,34 +42,127 @@ pub(crate) fn page(
          |---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     for timing in timings {
-        let floor = timings
-            .iter()
-            .find(|other| other.name == FLOOR && other.threads == timing.threads)
-            .context("the floor is measured with every number of threads")?;
-        let (wall, cpu) = (timing.least(|run| run.wall), timing.least(|run| run.cpu));
+        let floor = named(timings, FLOOR, timing.threads)?;
         writeln!(
             page,
-            "| {} | {} | {wall:.3} | {:.0} % | {cpu:.3} | {:.0} | {:.0} | {:.2} | {:.2} |",
+            "| {} | {} | {} | {:.2} | {:.2} |",
             timing.name,
             timing.threads,
-            100.0 * (timing.greatest(|run| run.wall) / wall - 1.0),
-            megabytes / wall,
-            timing.greatest(|run| run.peak_bytes as f64) / 1e6,
-            wall / floor.least(|run| run.wall),
-            cpu / floor.least(|run| run.cpu)
+            columns(timing, megabytes),
+            timing.wall() / floor.wall(),
+            timing.cpu() / floor.cpu()
         )?;
     }
-    match accuracy {
-        Some(accuracy) => writeln!(
-            page,
-            "\n`pairs` against `pairs --exact`: {} of {} pairs found, {} reported: recall {:.5}, precision {}",
-            accuracy.right,
-            accuracy.exact,
-            accuracy.found,
-            accuracy.recall(),
-            accuracy.precision()
-        )?,
-        None => page.push_str("\nRecall and precision are measured on the smaller corpus of the same kind.\n"),
+    let accuracy = match truth {
+        Some(truth) => {
+            let accuracy = truth.of_lookalike(definition, corpus)?;
+            writeln!(
+                page,
+                "\n`pairs` against `pairs --exact`: {} of {} pairs found, {} reported: recall {:.5}, precision {}",
+                accuracy.right,
+                accuracy.exact,
+                accuracy.found,
+                accuracy.recall(),
+                accuracy.precision()
+            )?;
+            Some(accuracy)
+        }
+        None => {
+            page.push_str("\nRecall and precision are measured on the smaller corpus of the same kind.\n");
+            None
+        }
+    };
+    if !engines.is_empty() {
+        add_engines(&mut page, definition, megabytes, timings, engines, truth.zip(accuracy.as_ref()))?;
     }
     Ok(page)
+}
+
+/// The engines beside the runs of `lookalike` with as many threads.
+fn add_engines(
+    page: &mut String,
+    definition: &Definition,
+    megabytes: f64,
+    timings: &[Timing],
+    engines: &[EngineRuns],
+    truth: Option<(&Truth, &Accuracy)>,
+) -> Result<()> {
+    let threads = definition.most_threads();
+    let (floor, dedup) = (named(timings, FLOOR, threads)?, named(timings, DEDUP, threads)?);
+    writeln!(
+        page,
+        "\n## Engines\n\nWith {threads} threads, as far as an engine uses them. The times are of whole runs, from the file to the pairs; an engine is"
+    )?;
+    page.push_str(
+        "run after the programs, and once if it takes over a minute. Peak memory is that of the largest process.\n\
+         Recall and precision are against `pairs --exact`.\n\n\
+         | engine | wall s | spread | CPU s | MB/s | peak MB | CPU / floor | wall / dedup | CPU / dedup | recall | precision | of |\n\
+         |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n",
+    );
+    let mut add = |name: &str, timing: &Timing, accuracy: Option<&Accuracy>| {
+        writeln!(
+            page,
+            "| {name} | {} | {:.1} | {:.1} | {:.1} | {} |",
+            columns(timing, megabytes),
+            timing.cpu() / floor.cpu(),
+            timing.wall() / dedup.wall(),
+            timing.cpu() / dedup.cpu(),
+            accuracy.map_or_else(|| "– | – | –".to_string(), shares)
+        )
+    };
+    for timing in timings.iter().filter(|timing| timing.threads == threads && timing.name != FLOOR) {
+        // What `dedup` drops it drops for the pairs that `pairs` prints; the exact answer is what is compared with.
+        let accuracy = truth.filter(|_| timing.name != EXACT).map(|(_, accuracy)| accuracy);
+        add(&format!("lookalike {}", timing.name), timing, accuracy)?;
+    }
+    for engine in engines {
+        let accuracy = truth.map(|(truth, _)| truth.of_file(&engine.found)).transpose()?;
+        add(&engine.timing.name, &engine.timing, accuracy.as_ref())?;
+    }
+    page.push('\n');
+    for engine in engines {
+        writeln!(page, "- {}: {}", engine.timing.name, engine.told)?;
+    }
+    let exact = timings.iter().find(|timing| timing.name == EXACT && timing.threads == threads);
+    let exact_engine = engines.iter().find(|engine| engine.timing.name == EXACT_ENGINE);
+    if let (Some(own), Some(other)) = (exact, exact_engine) {
+        writeln!(
+            page,
+            "\nExact against exact: {EXACT_ENGINE} takes {:.1} times the CPU and {:.1} times the wall time of `{EXACT}`.",
+            other.timing.cpu() / own.cpu(),
+            other.timing.wall() / own.wall()
+        )?;
+    }
+    Ok(())
+}
+
+/// The run of a program with a number of threads.
+fn named<'a>(timings: &'a [Timing], name: &str, threads: usize) -> Result<&'a Timing> {
+    let found = timings.iter().find(|timing| timing.name == name && timing.threads == threads);
+    found.with_context(|| format!("{name} is measured with every number of threads"))
+}
+
+/// What every table tells of a program: wall, spread, CPU, throughput and memory.
+fn columns(timing: &Timing, megabytes: f64) -> String {
+    let spread = match timing.runs.len() {
+        1 => "–".to_string(),
+        _ => format!("{:.0} %", 100.0 * (timing.greatest(|run| run.wall) / timing.wall() - 1.0)),
+    };
+    let throughput = megabytes / timing.wall();
+    format!(
+        "{:.3} | {spread} | {:.3} | {throughput:.*} | {:.0}",
+        timing.wall(),
+        timing.cpu(),
+        usize::from(throughput < 10.0),
+        timing.greatest(|run| run.peak_bytes as f64) / 1e6
+    )
+}
+
+/// Recall, precision and what they are shares of.
+fn shares(accuracy: &Accuracy) -> String {
+    let of = match accuracy.of {
+        Of::Pairs => "pairs",
+        Of::Records => "records",
+    };
+    format!("{:.4} | {:.4} | {of}", accuracy.recall(), accuracy.precision())
 }

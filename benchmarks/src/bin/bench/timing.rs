@@ -12,18 +12,32 @@ use crate::{DATA, program};
 /// All runs of one program with one number of threads.
 #[derive(Debug)]
 pub(crate) struct Timing {
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     pub(crate) threads: usize,
     pub(crate) runs: Vec<Usage>,
 }
 
 /// The program that does nothing but read and hash.
 pub(crate) const FLOOR: &str = "floor";
+/// The run that engines are compared with.
+pub(crate) const DEDUP: &str = "dedup";
+/// The run that finds all pairs without sketches.
+pub(crate) const EXACT: &str = "pairs --exact";
 
 impl Timing {
     /// The least of what `of` tells of each run.
-    pub(crate) fn least(&self, of: impl Fn(&Usage) -> f64) -> f64 {
+    fn least(&self, of: impl Fn(&Usage) -> f64) -> f64 {
         self.runs.iter().map(of).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The seconds on the clock of the best run.
+    pub(crate) fn wall(&self) -> f64 {
+        self.least(|run| run.wall)
+    }
+
+    /// The CPU seconds of the best run.
+    pub(crate) fn cpu(&self) -> f64 {
+        self.least(|run| run.cpu)
     }
 
     /// The greatest of what `of` tells of each run.
@@ -35,15 +49,19 @@ impl Timing {
 /// Runs everything that a definition asks for. The programs take turns, so that whatever else the machine does meets
 /// all of them.
 pub(crate) fn measure(definition: &Definition, corpus: &Path) -> Result<Vec<Timing>> {
-    let commands = [FLOOR, "dedup", "pairs"];
-    let mut timings: Vec<Timing> = definition
-        .threads
-        .iter()
-        .flat_map(|threads| commands.map(|name| Timing { name, threads: *threads, runs: Vec::new() }))
-        .collect();
+    let mut commands = vec![FLOOR, DEDUP, "pairs"];
+    if definition.exact && !definition.engines.is_empty() {
+        commands.push(EXACT);
+    }
+    let mut timings = Vec::new();
+    for threads in &definition.threads {
+        for name in &commands {
+            timings.push(Timing { name: (*name).to_string(), threads: *threads, runs: Vec::new() });
+        }
+    }
     for run in 1..=definition.runs {
         for timing in &mut timings {
-            let usage = run_measured(&mut command(timing.name, timing.threads, definition, corpus)?)?;
+            let usage = run_measured(&mut command(&timing.name, timing.threads, definition, corpus)?)?;
             eprintln!(
                 "  run {run} of {}: {:<6} {} threads {:>7.3} s wall {:>7.3} s CPU",
                 definition.runs, timing.name, timing.threads, usage.wall, usage.cpu
@@ -62,8 +80,8 @@ fn command(name: &str, threads: usize, definition: &Definition, corpus: &Path) -
         command
     } else {
         let mut command = Command::new(program("lookalike")?);
-        command.arg(name).arg(corpus).args(["-t", &definition.threshold.to_string(), "-j", &threads, "-q"]);
-        if name == "dedup" {
+        command.args(name.split(' ')).arg(corpus).args(["-t", &definition.threshold.to_string(), "-j", &threads, "-q"]);
+        if name == DEDUP {
             command.arg("-o").arg(Path::new(DATA).join("kept.jsonl"));
         }
         command
