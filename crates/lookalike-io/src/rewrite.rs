@@ -33,7 +33,7 @@ pub struct Rewrite {
 /// does not want a file for it. An input that changed since it was looked at is an error.
 pub fn rewrite(
     input: &Input,
-    left_out: impl IntoIterator<Item = RawSpan>,
+    left_out: impl IntoIterator<Item = RawSpan, IntoIter: Send>,
     how: Rewrite,
     out: &mut (dyn Write + Send),
 ) -> Result<()> {
@@ -66,7 +66,7 @@ pub fn read_start(input: &Input, length: u64) -> Result<Vec<u8>> {
 /// [`rewrite()`] into a new file. Plain files of lines are copied by the kernel.
 pub fn rewrite_to_file(
     input: &Input,
-    left_out: impl IntoIterator<Item = RawSpan>,
+    left_out: impl IntoIterator<Item = RawSpan, IntoIter: Send>,
     how: Rewrite,
     out: &mut AtomicFile,
 ) -> Result<()> {
