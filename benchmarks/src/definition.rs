@@ -27,6 +27,18 @@ pub struct Definition {
     pub runs: usize,
     /// Whether the exact answer is computed too, to measure recall and precision.
     pub exact: bool,
+    /// The commands of `lookalike` that are measured.
+    #[serde(default = "dedup_and_pairs")]
+    pub programs: Vec<String>,
+    /// What `--memory` says, if anything.
+    #[serde(default)]
+    pub memory: Option<String>,
+    /// An ordinary corpus of so many records is measured too, to compare with.
+    #[serde(default)]
+    pub beside: Option<u64>,
+    /// Whether the corpus is measured compressed too.
+    #[serde(default)]
+    pub packed: bool,
     /// The folders of `benchmarks/engines` that are measured on the same file, with the most of the threads.
     #[serde(default)]
     pub engines: Vec<String>,
@@ -35,7 +47,16 @@ pub struct Definition {
     pub engine_runs: Option<usize>,
 }
 
+fn dedup_and_pairs() -> Vec<String> {
+    ["dedup", "pairs"].map(String::from).to_vec()
+}
+
 impl Definition {
+    /// The ordinary corpus to compare with, measured in the same way.
+    pub fn ordinary(&self) -> Option<Self> {
+        self.beside.map(|records| Self { kind: Kind::Natural, records, ..self.clone() })
+    }
+
     /// Reads a definition.
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;

@@ -5,6 +5,8 @@
 
 mod accuracy;
 mod engines;
+mod kernel;
+mod packing;
 mod record;
 mod timing;
 
@@ -36,9 +38,16 @@ fn measure(definition: &Definition) -> Result<()> {
     let corpus = make_corpus(definition)?;
     eprintln!("{}: {}", definition.name, corpus.display());
     let timings = timing::measure(definition, &corpus)?;
+    let ordinary = match definition.ordinary() {
+        Some(ordinary) => timing::measure(&ordinary, &make_corpus(&ordinary)?)?,
+        None => Vec::new(),
+    };
+    let packed = if definition.packed { packing::measure(definition, &corpus)? } else { Vec::new() };
     let engines = engines::measure(definition, &corpus)?;
     let truth = if definition.exact { Some(Truth::compute(definition, &corpus)?) } else { None };
-    let page = record::page(definition, &corpus, &timings, &engines, truth.as_ref())?;
+    let mut page = record::page(definition, &corpus, &timings, &engines, truth.as_ref())?;
+    record::add_ordinary(&mut page, definition, &timings, &ordinary)?;
+    record::add_packed(&mut page, &packed)?;
     println!("{page}");
     std::fs::create_dir_all(RECORD)?;
     let path = Path::new(RECORD).join(format!("{}.md", definition.name));

@@ -9,6 +9,8 @@ use benchmarks::resources::cpu_model;
 
 use crate::accuracy::{Accuracy, Of, Truth};
 use crate::engines::EngineRuns;
+use crate::kernel;
+use crate::packing::Packed;
 use crate::timing::{DEDUP, EXACT, FLOOR, Timing};
 
 /// The engine that finds all pairs exactly, as `pairs --exact` does.
@@ -31,6 +33,13 @@ pub(crate) fn page(
         page,
         "- corpus: {} {} records, seed {}, {megabytes:.1} MB of JSONL; threshold {}",
         definition.records, definition.kind, definition.seed, definition.threshold
+    )?;
+    writeln!(
+        page,
+        "- the sketch kernel by itself: {:.0} thousand records/s on one core ({} shingles, {} values)",
+        kernel::measure() / 1e3,
+        kernel::SHINGLES,
+        kernel::VALUES
     )?;
     writeln!(
         page,
@@ -76,6 +85,63 @@ pub(crate) fn page(
         add_engines(&mut page, definition, megabytes, timings, engines, truth.zip(accuracy.as_ref()))?;
     }
     Ok(page)
+}
+
+/// The same programs on an ordinary corpus.
+pub(crate) fn add_ordinary(
+    page: &mut String,
+    definition: &Definition,
+    timings: &[Timing],
+    ordinary: &[Timing],
+) -> Result<()> {
+    let Some(records) = definition.beside else { return Ok(()) };
+    writeln!(page, "\n## Beside an ordinary corpus\n\n{records} natural records, with the same flags.\n")?;
+    page.push_str("| program | threads | wall s here | there | ratio | CPU s here | there | ratio |\n");
+    page.push_str("|---|---:|---:|---:|---:|---:|---:|---:|\n");
+    for timing in timings {
+        let there = named(ordinary, &timing.name, timing.threads)?;
+        writeln!(
+            page,
+            "| {} | {} | {:.3} | {:.3} | {:.2} | {:.3} | {:.3} | {:.2} |",
+            timing.name,
+            timing.threads,
+            timing.wall(),
+            there.wall(),
+            timing.wall() / there.wall(),
+            timing.cpu(),
+            there.cpu(),
+            timing.cpu() / there.cpu()
+        )?;
+    }
+    Ok(())
+}
+
+/// Compressed inputs and outputs, beside what their compression costs alone.
+pub(crate) fn add_packed(page: &mut String, packed: &[Packed]) -> Result<()> {
+    if packed.is_empty() {
+        return Ok(());
+    }
+    page.push_str(
+        "\n## Compressed\n\nThe parts are measured one by one: to decompress the corpus on one thread, to run on the plain corpus, and, for `dedup`,\n\
+         to compress what is kept on one thread at the same level. The ratio is the compressed run over their sum.\n\n\
+         | program | compression | threads | wall s | sum of the parts | ratio | CPU s | sum of the parts | ratio |\n\
+         |---|---|---:|---:|---:|---:|---:|---:|---:|\n",
+    );
+    for row in packed {
+        let (wall, cpu) = (row.run.wall(), row.run.cpu());
+        let (parts_wall, parts_cpu): (f64, f64) =
+            (row.parts.iter().map(Timing::wall).sum(), row.parts.iter().map(Timing::cpu).sum());
+        writeln!(
+            page,
+            "| {} | {} | {} | {wall:.3} | {parts_wall:.3} | {:.2} | {cpu:.3} | {parts_cpu:.3} | {:.2} |",
+            row.run.name,
+            row.compression,
+            row.run.threads,
+            wall / parts_wall,
+            cpu / parts_cpu
+        )?;
+    }
+    Ok(())
 }
 
 /// The engines beside the runs of `lookalike` with as many threads.

@@ -1,6 +1,6 @@
 //! Runs the programs in turn, several times, and keeps what each run took.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::Result;
@@ -49,7 +49,8 @@ impl Timing {
 /// Runs everything that a definition asks for. The programs take turns, so that whatever else the machine does meets
 /// all of them.
 pub(crate) fn measure(definition: &Definition, corpus: &Path) -> Result<Vec<Timing>> {
-    let mut commands = vec![FLOOR, DEDUP, "pairs"];
+    let mut commands = vec![FLOOR];
+    commands.extend(definition.programs.iter().map(String::as_str));
     if definition.exact && !definition.engines.is_empty() {
         commands.push(EXACT);
     }
@@ -61,7 +62,7 @@ pub(crate) fn measure(definition: &Definition, corpus: &Path) -> Result<Vec<Timi
     }
     for run in 1..=definition.runs {
         for timing in &mut timings {
-            let usage = run_measured(&mut command(&timing.name, timing.threads, definition, corpus)?)?;
+            let usage = self::run(&timing.name, timing.threads, definition, corpus)?;
             eprintln!(
                 "  run {run} of {}: {:<6} {} threads {:>7.3} s wall {:>7.3} s CPU",
                 definition.runs, timing.name, timing.threads, usage.wall, usage.cpu
@@ -70,6 +71,23 @@ pub(crate) fn measure(definition: &Definition, corpus: &Path) -> Result<Vec<Timi
         }
     }
     Ok(timings)
+}
+
+/// Runs a program once. What an earlier run wrote is removed before: that is not its work.
+pub(crate) fn run(name: &str, threads: usize, definition: &Definition, corpus: &Path) -> Result<Usage> {
+    let kept = kept_of(corpus);
+    if kept.exists() {
+        std::fs::remove_file(&kept)?;
+    }
+    run_measured(&mut command(name, threads, definition, corpus)?)
+}
+
+/// Where the records go that `dedup` keeps.
+pub(crate) fn kept_of(corpus: &Path) -> PathBuf {
+    let endings: Vec<String> =
+        corpus.extension().into_iter().map(|ending| ending.to_string_lossy().into_owned()).collect();
+    let ending = if endings == ["jsonl"] { String::new() } else { format!(".{}", endings.concat()) };
+    Path::new(DATA).join(format!("kept.jsonl{ending}"))
 }
 
 fn command(name: &str, threads: usize, definition: &Definition, corpus: &Path) -> Result<Command> {
@@ -82,7 +100,10 @@ fn command(name: &str, threads: usize, definition: &Definition, corpus: &Path) -
         let mut command = Command::new(program("lookalike")?);
         command.args(name.split(' ')).arg(corpus).args(["-t", &definition.threshold.to_string(), "-j", &threads, "-q"]);
         if name == DEDUP {
-            command.arg("-o").arg(Path::new(DATA).join("kept.jsonl"));
+            command.arg("-o").arg(kept_of(corpus));
+        }
+        if let Some(memory) = &definition.memory {
+            command.args(["--memory", memory]);
         }
         command
     };
