@@ -46,10 +46,13 @@ pub(crate) struct Intake {
     pub(crate) room: u64,
 }
 
-/// Whether all shingles are kept, because all of them are needed.
+/// Whether the shingles of all records are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeepShingles {
+    /// All of them are needed.
     Yes,
+    /// As long as there is room: to read them again would cost more.
+    IfHandy,
     No,
 }
 
@@ -101,7 +104,7 @@ pub(crate) fn read(
     let place = WorkPlace::of(&identity, &inputs, resources.tmp.as_deref(), resources.restart)?;
     let place = if request.part == Part::Everything { place } else { place.share()? };
     let gathering = Gathering {
-        keeps_shingles: request.shingles == KeepShingles::Yes || plan.method() == Method::InvertedLists,
+        shingles: keep_shingles(request, plan, &inputs, &budget, &place),
         plan,
         output_bytes,
         began: Instant::now(),
@@ -138,6 +141,10 @@ pub(crate) fn read(
         }
         gathering.mark_read()?;
     }
+    if gathering.is_spilling.load(Ordering::Relaxed) {
+        // There was no room after all.
+        taken.iter_mut().for_each(|(_, sketched, _)| sketched.forget_shingles());
+    }
     taken.sort_unstable_by_key(|(order, ..)| *order);
     let (mut old, mut new, mut stretches) = (Vec::new(), Vec::new(), Vec::new());
     for (_, sketched, stretch) in taken {
@@ -155,6 +162,35 @@ pub(crate) fn read(
     Ok(Intake { old, new, records, reader, work, room })
 }
 
+/// Whether the shingles of all records are kept. Those of compressed inputs are, if they surely fit: to decompress an input
+/// twice costs more.
+fn keep_shingles(
+    request: &Request<'_>,
+    plan: &Plan,
+    inputs: &[Input],
+    budget: &Budget,
+    place: &WorkPlace,
+) -> KeepShingles {
+    if plan.method() == Method::InvertedLists || request.shingles == KeepShingles::Yes {
+        return KeepShingles::Yes;
+    }
+    let is_compressed = inputs.iter().any(|input| input.compression != Compression::None);
+    let bytes = decompressed_bytes(inputs);
+    // A shingle takes about as much as a word of text.
+    let fits = bytes < LONG_RUN_BYTES && 2 * bytes <= budget.sketches();
+    let is_handy = is_compressed && fits && request.part == Part::Everything && !place.exists();
+    if is_handy { KeepShingles::IfHandy } else { KeepShingles::No }
+}
+
+/// About how many bytes the inputs have once they are decompressed.
+fn decompressed_bytes(inputs: &[Input]) -> u64 {
+    let bytes = |input: &Input| match input.compression {
+        Compression::None => input.size,
+        _ => COMPRESSION_RATIO * input.size,
+    };
+    inputs.iter().map(bytes).sum()
+}
+
 /// A chunk that was read: its order, and what is kept of it.
 type Taken = (u64, Sketched, Stretch);
 
@@ -164,7 +200,7 @@ struct Gathering<'a> {
     place: WorkPlace,
     part: Part,
     plan: &'a Plan,
-    keeps_shingles: bool,
+    shingles: KeepShingles,
     /// Bytes that the outputs may take on the same disk as the work files.
     output_bytes: u64,
     began: Instant,
@@ -185,18 +221,16 @@ struct Gathering<'a> {
 impl Gathering<'_> {
     /// What an earlier attempt has read, and whether that is all.
     fn start(&self, inputs: &[Input]) -> Result<(Vec<Taken>, bool)> {
-        let weight = |input: &Input| {
-            if input.compression == Compression::None { input.size } else { COMPRESSION_RATIO * input.size }
-        };
-        let is_long = inputs.iter().map(weight).sum::<u64>() >= LONG_RUN_BYTES;
+        let is_long = decompressed_bytes(inputs) >= LONG_RUN_BYTES;
+        let needs_shingles = self.shingles == KeepShingles::Yes;
         let is_stage = self.part != Part::Everything;
-        if is_stage && self.keeps_shingles {
+        if is_stage && needs_shingles {
             bail!("without sketches nothing can be done in stages; leave --exact and --measure containment to dedup");
         }
         if self.part == Part::AfterSketching && !self.place.exists() {
             bail!(NOT_SKETCHED);
         }
-        if self.keeps_shingles || (!is_long && !is_stage && !self.place.exists()) {
+        if needs_shingles || (!is_long && !is_stage && !self.place.exists()) {
             return Ok((Vec::new(), false));
         }
         let work = self.work()?;
@@ -262,7 +296,7 @@ impl Gathering<'_> {
         let bytes = (sketched.storable_bytes() + sketched.shingle_bytes()) as u64;
         let sketches = self.sketch_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
         if sketches > self.budget.sketches() {
-            if self.keeps_shingles {
+            if self.shingles == KeepShingles::Yes {
                 bail!(
                     "{} of memory are too little to compare without sketches: all sets are kept; allow {} with --memory, or \
                      use sketches, which need much less",
@@ -286,7 +320,7 @@ impl Gathering<'_> {
             (expected(&self.records), expected(&self.name_bytes), expected(&self.sketch_bytes));
         let spills = self.is_spilling.load(Ordering::Relaxed) || sketches > self.budget.sketches();
         let mut files = String::new();
-        if spills && !self.keeps_shingles {
+        if spills && self.shingles != KeepShingles::Yes {
             let bytes = work_bytes(self.plan, records, ids);
             let advice = "name another place for work files with --tmp, or allow more --memory";
             let what = if self.output_bytes > 0 { "work files and output" } else { "work files" };
@@ -324,7 +358,8 @@ struct Gatherer<'a> {
 impl<'a> Gatherer<'a> {
     fn new(plan: &Plan, gathering: &'a Gathering<'a>) -> Self {
         let sketcher = plan.sketcher();
-        let sketcher = if gathering.keeps_shingles { sketcher } else { sketcher.forget_shingles() };
+        let keeps = gathering.shingles != KeepShingles::No;
+        let sketcher = if keeps { sketcher } else { sketcher.forget_shingles() };
         Self { gathering, sketcher, open: Vec::new(), open_bytes: 0, taken: Vec::new() }
     }
 
@@ -333,7 +368,7 @@ impl<'a> Gatherer<'a> {
         let stretch = Stretch::take(chunk.input, parsed);
         self.gathering.count(&sketched, &stretch, chunk.file_bytes);
         self.gathering.keep_within_budget(&sketched)?;
-        self.open_bytes += sketched.storable_bytes();
+        self.open_bytes += sketched.storable_bytes() + sketched.shingle_bytes();
         self.open.push((chunk.order, sketched, stretch, chunk.file_bytes));
         let is_full = self.open_bytes >= self.gathering.budget.segment();
         if is_full && self.gathering.is_spilling.load(Ordering::Relaxed) {

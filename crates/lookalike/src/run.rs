@@ -168,7 +168,7 @@ impl Plan {
         match stage {
             Stage::Band => banding.prepare(shard),
             Stage::Verify if self.settings().verify == Verify::Exact => {
-                verify::prepare(&collection, &classes, &banding.find()?.pairs, shard, watch)
+                verify::verify_part(&collection, &classes, &mut banding.find()?.pairs, shard, watch)
             }
             _ => Ok(()),
         }

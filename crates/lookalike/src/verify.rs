@@ -35,29 +35,32 @@ pub(crate) fn verify(
     collection: &Collection<'_>,
     classes: &Classes,
     threshold: f64,
-    candidates: Vec<Edge>,
+    mut candidates: Vec<Edge>,
     watch: &dyn Watch,
 ) -> Result<Vec<Edge>> {
-    let pairs: Vec<(u32, u32)> = candidates.iter().map(|edge| (edge.left, edge.right)).collect();
-    watch.begin(Stage::Verify, Some(pairs.len() as u64));
-    let mut found = Known::load(pairs.len(), collection.resources().work, watch);
-    find_missing(collection, classes, &pairs, jaccard, 0..pairs.len(), &mut found, watch)?;
-    let exact = candidates.into_iter().zip(found.similarities).map(|(edge, similarity)| Edge { similarity, ..edge });
-    Ok(exact.filter(|edge| edge.similarity >= threshold).collect())
+    verify_part(collection, classes, &mut candidates, Shard::ALL, watch)?;
+    candidates.retain(|edge| edge.similarity >= threshold);
+    Ok(candidates)
 }
 
 /// Finds how alike some of the candidates are, and leaves that in work files.
-pub(crate) fn prepare(
+pub(crate) fn verify_part(
     collection: &Collection<'_>,
     classes: &Classes,
-    candidates: &[Edge],
+    candidates: &mut [Edge],
     shard: Shard,
     watch: &dyn Watch,
 ) -> Result<()> {
-    let pairs: Vec<(u32, u32)> = candidates.iter().map(|edge| (edge.left, edge.right)).collect();
-    watch.begin(Stage::Verify, Some(shard.range(pairs.len()).len() as u64));
-    let mut found = Known::load(pairs.len(), collection.resources().work, watch);
-    find_missing(collection, classes, &pairs, jaccard, shard.range(pairs.len()), &mut found, watch)
+    let part = shard.range(candidates.len());
+    watch.begin(Stage::Verify, Some(part.len() as u64));
+    candidates.iter_mut().for_each(|edge| edge.similarity = UNKNOWN);
+    let work = collection.resources().work;
+    let known: Vec<Similarities> = work.map_or_else(Vec::new, |work| work.load_all(Similarities::NAME));
+    if !known.is_empty() {
+        watch.reuse(Stage::Verify, known.len() as u64);
+    }
+    known.iter().for_each(|known| known.give_to(candidates));
+    find_unknown(collection, classes, candidates, part, jaccard, work, watch)
 }
 
 /// How alike the classes of each pair are.
@@ -67,80 +70,60 @@ pub(crate) fn similarities(
     pairs: &[(u32, u32)],
     measure: fn(&[u64], &[u64]) -> f64,
 ) -> Result<Vec<f64>> {
-    let mut found = Known::load(pairs.len(), None, &Unwatched);
-    find_missing(collection, classes, pairs, measure, 0..pairs.len(), &mut found, &Unwatched)?;
-    Ok(found.similarities)
+    let mut edges: Vec<Edge> =
+        pairs.iter().map(|(left, right)| Edge { left: *left, right: *right, similarity: UNKNOWN }).collect();
+    find_unknown(collection, classes, &mut edges, 0..pairs.len(), measure, None, &Unwatched)?;
+    Ok(edges.into_iter().map(|edge| edge.similarity).collect())
 }
 
-/// The similarities that are known so far.
-struct Known<'a> {
-    /// Not a number where it is not known.
-    similarities: Vec<f64>,
-    work: Option<&'a WorkFolder>,
-}
+/// The similarity of a pair that nobody has looked at yet.
+const UNKNOWN: f64 = f64::NAN;
 
-impl<'a> Known<'a> {
-    /// What earlier attempts found.
-    fn load(pairs: usize, work: Option<&'a WorkFolder>, watch: &dyn Watch) -> Self {
-        let mut known = Self { similarities: vec![f64::NAN; pairs], work };
-        let parts: Vec<Similarities> = work.map_or_else(Vec::new, |work| work.load_all(Similarities::NAME));
-        for part in &parts {
-            known.take(part);
-        }
-        if !parts.is_empty() {
-            watch.reuse(Stage::Verify, parts.len() as u64);
-        }
-        known
-    }
-
-    fn take(&mut self, found: &Similarities) {
-        for (at, similarity) in found.places.iter().zip(&found.similarities) {
-            self.similarities[*at as usize] = *similarity;
-        }
-    }
-}
-
-/// Finds how alike the classes of those pairs of a range are of which it is not known, by their sets, which are loaded as
-/// far as there is room.
-fn find_missing(
+/// Finds how alike those pairs of a range are of which it is not known, by their sets, which are loaded as far as there is
+/// room.
+fn find_unknown(
     collection: &Collection<'_>,
     classes: &Classes,
-    pairs: &[(u32, u32)],
-    measure: fn(&[u64], &[u64]) -> f64,
+    edges: &mut [Edge],
     range: Range<usize>,
-    found: &mut Known<'_>,
+    measure: fn(&[u64], &[u64]) -> f64,
+    work: Option<&WorkFolder>,
     watch: &dyn Watch,
 ) -> Result<()> {
     let in_range = range.len();
-    let mut missing: Vec<u32> = range.filter(|at| found.similarities[*at].is_nan()).map(|at| at as u32).collect();
-    watch.advance((in_range - missing.len()) as u64);
+    let mut unknown: Vec<u32> = range.filter(|at| edges[*at].similarity.is_nan()).map(|at| at as u32).collect();
+    watch.advance((in_range - unknown.len()) as u64);
     let set_bytes = |class: u32| 8 * collection.shingle_count(classes.representative(class)) as u64;
-    let pair = |at: u32| pairs[at as usize];
     let for_each_pair = |show: &mut dyn FnMut(&[u32])| {
-        missing.iter().map(|at| pair(*at)).for_each(|(left, right)| show(&[left, right]));
+        unknown.iter().map(|at| &edges[*at as usize]).for_each(|edge| show(&[edge.left, edge.right]));
         Ok(())
     };
     let blocks = Blocks::of(classes.len(), for_each_pair, set_bytes, collection.resources().room)?;
     // The pairs of a task one after another, in their order.
-    let task_of = |at: u32| blocks.task_of(pair(at).0, pair(at).1);
+    let task_of = |edge: &Edge| blocks.task_of(edge.left, edge.right);
     if blocks.tasks().len() > 1 {
-        missing.par_sort_by_key(|at| task_of(*at));
+        unknown.par_sort_by_key(|at| task_of(&edges[*at as usize]));
     }
-    for in_task in missing.chunk_by(|left, right| task_of(*left) == task_of(*right)) {
-        let sets = DistinctSets::of(collection, classes, blocks.loaded(task_of(in_task[0])))?;
+    let mut rest = unknown.as_slice();
+    while let Some(first) = rest.first() {
+        let task = task_of(&edges[*first as usize]);
+        let count = rest.iter().take_while(|at| task_of(&edges[**at as usize]) == task).count();
+        let (in_task, behind) = rest.split_at(count);
+        rest = behind;
+        let sets = DistinctSets::of(collection, classes, blocks.loaded(task))?;
         let similarities = in_task
             .par_chunks(PIECE)
             .map(|piece| {
                 check_cancelled(watch)?;
-                let of = |at: &u32| measure(sets.set(pair(*at).0), sets.set(pair(*at).1));
-                Ok(piece.iter().map(of).collect::<Vec<_>>())
+                let of = |edge: &Edge| measure(sets.set(edge.left), sets.set(edge.right));
+                Ok(piece.iter().map(|at| of(&edges[*at as usize])).collect::<Vec<_>>())
             })
             .collect::<Result<Vec<_>>>()?;
-        let part = Similarities { places: in_task.to_vec(), similarities: similarities.concat() };
-        if let Some(work) = found.work {
-            work.save(&part.name(), &part)?;
+        let found = Similarities { places: in_task.to_vec(), similarities: similarities.concat() };
+        if let Some(work) = work {
+            work.save(&found.name(), &found)?;
         }
-        found.take(&part);
+        found.give_to(edges);
         watch.advance(in_task.len() as u64);
     }
     Ok(())
@@ -154,6 +137,12 @@ struct Similarities {
 
 impl Similarities {
     const NAME: &str = "alike-";
+
+    fn give_to(&self, edges: &mut [Edge]) {
+        for (at, similarity) in self.places.iter().zip(&self.similarities) {
+            edges[*at as usize].similarity = *similarity;
+        }
+    }
 
     /// Which pairs are looked at together depends on the room and on who divides the work; so no two are called the same.
     fn name(&self) -> String {

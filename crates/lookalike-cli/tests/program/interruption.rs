@@ -80,6 +80,29 @@ fn the_same_bytes_whatever_the_memory() {
 }
 
 #[test]
+fn an_input_that_expands_more_than_expected_still_fits() {
+    // Texts that come ten times in a row, with another last word: a small part of their size when compressed.
+    let mut numbers = Numbers(3);
+    let texts: Vec<String> =
+        corpus(3_000).lines().map(|line| line[..line.rfind('"').unwrap() - 12].to_owned()).collect();
+    let lines: Vec<String> = (0..30_000)
+        .map(|at| {
+            let text = texts[at / 10].split("\"text\":\"").nth(1).unwrap();
+            format!("{{\"id\":{at},\"text\":\"{text} w{}\"}}\n", numbers.below(1000))
+        })
+        .collect();
+    let folder = Folder::with("in.jsonl.gz", gzip(lines.concat().as_bytes()));
+    let pairs = "pairs in.jsonl.gz -o pairs.tsv -j 1 --json";
+    folder.done(pairs);
+    let expected = folder.read("pairs.tsv");
+    assert!(expected.len() > 100_000, "{} bytes of pairs are no test", expected.len());
+    let run = folder.done(&format!("{pairs} --memory 100MiB"));
+    assert!(folder.read("pairs.tsv") == expected);
+    let summary: serde_json::Value = serde_json::from_str(run.stderr.lines().last().unwrap()).unwrap();
+    assert!(summary["peak_memory"].as_u64().unwrap() <= 115 << 20, "{summary}");
+}
+
+#[test]
 fn too_little_memory_is_refused() {
     let folder = Folder::with("in/a.jsonl", corpus(1000));
     let run = folder.run(&command("--memory 10MiB"));

@@ -43,31 +43,32 @@ pub(crate) struct Banding<'a, P> {
 impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
     /// The candidates of all bands.
     pub(crate) fn find(&self) -> Result<Candidates> {
-        let found = self.find_in(Shard::ALL)?;
         let limit = pairs_in_memory(self.room());
         let (mut pairs, mut comparisons) = (Vec::new(), 0);
-        for mut part in found.parts {
-            pairs.append(&mut part.pairs);
+        let left_out = self.for_each_part(Shard::ALL, |part| {
+            pairs.extend_from_slice(&part.pairs);
             comparisons += part.comparisons;
             // Most pairs meet in several bands: what is found twice need not wait until the end.
             if pairs.len() > limit {
                 sort_distinct(&mut pairs);
             }
-        }
+        })?;
         sort_distinct(&mut pairs);
-        Ok(Candidates { pairs, comparisons, bounded: Bounded::of(&found.left_out) })
+        Ok(Candidates { pairs, comparisons, bounded: Bounded::of(&left_out) })
     }
 
     /// Finds the candidates of some of the bands, and leaves them in work files.
     pub(crate) fn prepare(&self, shard: Shard) -> Result<()> {
-        self.find_in(shard).map(drop)
+        self.for_each_part(shard, |_| {}).map(drop)
     }
 
-    fn find_in(&self, shard: Shard) -> Result<Found> {
+    /// Shows the pairs that pass in some of the bands, part by part. Gives back the members of large buckets that are not
+    /// compared with each other.
+    fn for_each_part(&self, shard: Shard, mut show: impl FnMut(Compared)) -> Result<Vec<Vec<u32>>> {
         let bands: Vec<usize> = (0..self.bands).filter(|band| shard.has(*band as u64)).collect();
         self.watch.begin(Stage::Band, Some(bands.len() as u64));
         let class_if_first = self.classes.class_of_representatives();
-        let mut found = Found::default();
+        let mut left_out = Vec::new();
         for bands in bands.chunks(self.bands_at_once()) {
             let buckets = bands
                 .par_iter()
@@ -82,19 +83,19 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
                 .collect::<Result<Vec<_>>>()?;
             let large =
                 buckets.iter().flat_map(Buckets::iter).filter(|members| members.len() > self.rule.every_pair_up_to);
-            found.left_out.extend(large.map(|members| members[self.rule.first..].to_vec()));
+            left_out.extend(large.map(|members| members[self.rule.first..].to_vec()));
             if self.work().is_none() {
                 // Sketches are gathered once for all bands.
-                found.parts.push(self.compare(&buckets)?);
+                show(self.compare(&buckets)?);
                 continue;
             }
             for (band, buckets) in bands.iter().zip(&buckets) {
                 let compare = || self.compare(std::slice::from_ref(buckets));
                 let name = format!("candidates-{band:03}");
-                found.parts.push(load_or_make(self.work(), &name, Stage::Band, self.watch, compare)?);
+                show(load_or_make(self.work(), &name, Stage::Band, self.watch, compare)?);
             }
         }
-        Ok(found)
+        Ok(left_out)
     }
 
     /// How many bands are worked on at the same time. Whoever leaves work files wants to leave them often.
@@ -151,14 +152,6 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
         }
         Ok(compared)
     }
-}
-
-/// What was found in some bands.
-#[derive(Default)]
-struct Found {
-    parts: Vec<Compared>,
-    /// The members of large buckets that are not compared with each other.
-    left_out: Vec<Vec<u32>>,
 }
 
 /// The pairs that passed in some bands.

@@ -108,6 +108,7 @@ impl Segment {
             batch.marks = Vec::new();
             batch.slots = Vec::new();
             batch.keys = Vec::new();
+            batch.shingles = None;
             batch.stored = Some(Stored { file: Arc::clone(&file), rows: start..end as usize });
             start = end as usize;
         }
