@@ -141,10 +141,6 @@ pub(crate) fn read(
         }
         gathering.mark_read()?;
     }
-    if gathering.is_spilling.load(Ordering::Relaxed) {
-        // There was no room after all.
-        taken.iter_mut().for_each(|(_, sketched, _)| sketched.forget_shingles());
-    }
     taken.sort_unstable_by_key(|(order, ..)| *order);
     let (mut old, mut new, mut stretches) = (Vec::new(), Vec::new(), Vec::new());
     for (_, sketched, stretch) in taken {

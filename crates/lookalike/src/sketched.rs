@@ -156,11 +156,6 @@ impl Sketched {
         self.shingles.as_ref().map_or(0, |lists| 8 * (lists.shingles.len() + lists.ends.len()))
     }
 
-    /// Drops the shingles, if they were kept.
-    pub fn forget_shingles(&mut self) {
-        self.shingles = None;
-    }
-
     /// The keys of one band, one for each record.
     pub(crate) fn keys_of_band(&self, band: usize) -> &[u64] {
         let records = self.marks.len();
