@@ -18,6 +18,8 @@ use crate::work::{Plain, WorkFile, columns};
 
 /// Rows of a work file that are so near each other are rather read with what is between them.
 const NEAR_BYTES: usize = 64 << 10;
+/// Files that are read at the same time.
+const FILES_AT_ONCE: usize = 64;
 /// Rows that are read at once at most.
 const ROWS_AT_ONCE: usize = 4096;
 
@@ -169,6 +171,11 @@ impl<'a> Collection<'a> {
         self.for_each(|sketched| &sketched.marks, |file| file.column(columns::MARKS), show)
     }
 
+    /// Whether columns are in work files.
+    pub(crate) fn is_in_files(&self) -> bool {
+        !self.files.is_empty()
+    }
+
     /// Shows the keys that all records have in one band.
     pub(crate) fn for_each_key(&self, band: usize, show: impl FnMut(u32, &[u64])) -> Result<()> {
         let in_file = |file: &WorkFile| {
@@ -208,7 +215,12 @@ impl<'a> Collection<'a> {
     }
 
     /// The rows that these records, which ascend, have in a column of so many numbers a record.
-    fn rows_of<T: Plain + Default>(&self, place: &ColumnPlace<T>, width: usize, records: &[u32]) -> Result<Vec<T>> {
+    fn rows_of<T: Plain + Default + Send>(
+        &self,
+        place: &ColumnPlace<T>,
+        width: usize,
+        records: &[u32],
+    ) -> Result<Vec<T>> {
         let mut rows = vec![T::default(); records.len() * width];
         // For each file, the rows that are wanted of it, and where they go.
         let mut in_files: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.files.len()];
@@ -226,17 +238,19 @@ impl<'a> Collection<'a> {
                 at += 1;
             }
         });
-        for (file, mut wanted) in self.files.iter().zip(in_files) {
-            wanted.sort_unstable();
-            // Rows that are near each other are read with one call.
-            for near in wanted.chunk_by(|(left, _), (right, _)| (right - left) * width * T::BYTES < NEAR_BYTES) {
-                for near in near.chunks(ROWS_AT_ONCE) {
-                    let (first, last) = (near[0].0, near[near.len() - 1].0);
-                    let read: Vec<T> = file.read(place.in_file, first * width..(last + 1) * width)?;
-                    for (row, at) in near {
-                        let from = (row - first) * width;
-                        rows[at * width..(at + 1) * width].copy_from_slice(&read[from..from + width]);
-                    }
+        let mut files: Vec<(&Arc<WorkFile>, Vec<(usize, usize)>)> = self.files.iter().zip(in_files).collect();
+        // What was read waits until it is put in its place, so not all files are read at once.
+        for files in files.chunks_mut(FILES_AT_ONCE) {
+            let read = files
+                .par_iter_mut()
+                .map(|(file, wanted)| {
+                    wanted.sort_unstable();
+                    read_rows(file, place.in_file, width, wanted)
+                })
+                .collect::<Result<Vec<Vec<T>>>>()?;
+            for ((_, wanted), read) in files.iter().zip(read) {
+                for ((_, at), row) in wanted.iter().zip(read.chunks_exact(width)) {
+                    rows[at * width..(at + 1) * width].copy_from_slice(row);
                 }
             }
         }
@@ -286,4 +300,21 @@ impl<'a> Collection<'a> {
             take(run * RECORDS_IN_A_RUN, &mut lists)
         })
     }
+}
+
+/// These rows of a column, in this order, in which they ascend. Where they go is not looked at.
+fn read_rows<T: Plain>(file: &WorkFile, column: usize, width: usize, wanted: &[(usize, usize)]) -> Result<Vec<T>> {
+    let mut rows = Vec::with_capacity(wanted.len() * width);
+    // Rows that are near each other are read with one call.
+    for near in wanted.chunk_by(|(left, _), (right, _)| (right - left) * width * T::BYTES < NEAR_BYTES) {
+        for near in near.chunks(ROWS_AT_ONCE) {
+            let (first, last) = (near[0].0, near[near.len() - 1].0);
+            let read: Vec<T> = file.read(column, first * width..(last + 1) * width)?;
+            for (row, _) in near {
+                let from = (row - first) * width;
+                rows.extend_from_slice(&read[from..from + width]);
+            }
+        }
+    }
+    Ok(rows)
 }

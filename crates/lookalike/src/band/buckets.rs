@@ -75,21 +75,22 @@ impl Checkpoint for Buckets {
 fn repeated(entries: &impl Entries) -> Result<Vec<Entry>> {
     // Eight places for each entry: one entry in eight is taken along by chance.
     let bits = (entries.count() * 8).next_power_of_two().trailing_zeros().clamp(9, 36);
-    let mut seen = vec![0u64; 1 << (bits - 6)];
-    let mut again = vec![0u64; 1 << (bits - 6)];
+    // Seen, and seen again, side by side: one visit to memory instead of two.
+    let mut places = vec![[0u64; 2]; 1 << (bits - 6)];
     let place = |key: u64| {
         let at = (key >> (64 - bits)) as usize;
         (at / 64, 1u64 << (at % 64))
     };
     entries.for_each(|(key, _)| {
         let (word, bit) = place(key);
-        again[word] |= seen[word] & bit;
-        seen[word] |= bit;
+        let [seen, again] = &mut places[word];
+        *again |= *seen & bit;
+        *seen |= bit;
     })?;
     let mut repeated = Vec::new();
     entries.for_each(|entry| {
         let (word, bit) = place(entry.0);
-        if again[word] & bit != 0 {
+        if places[word][1] & bit != 0 {
             repeated.push(entry);
         }
     })?;

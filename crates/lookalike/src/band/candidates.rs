@@ -74,8 +74,7 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
                 .par_iter()
                 .map(|band| {
                     check_cancelled(self.watch)?;
-                    let keys = KeysOfBand { collection: self.collection, band: *band, class_if_first: &class_if_first };
-                    let find = || Buckets::of(&keys);
+                    let find = || Buckets::of(&KeysOfBand::load(self.collection, *band, &class_if_first)?);
                     let buckets = load_or_make(self.work(), &format!("band-{band:03}"), Stage::Band, self.watch, find)?;
                     self.watch.advance(1);
                     Ok(buckets)
@@ -101,7 +100,7 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
     /// How many bands are worked on at the same time. Whoever leaves work files wants to leave them often.
     fn bands_at_once(&self) -> usize {
         /// What finding the buckets of a band takes for each record, most keys being unique.
-        const BYTES_OF_A_RECORD: u64 = 16;
+        const BYTES_OF_A_RECORD: u64 = 24;
         if self.work().is_none() {
             return self.bands.max(1);
         }
@@ -197,6 +196,20 @@ struct KeysOfBand<'a> {
     collection: &'a Collection<'a>,
     band: usize,
     class_if_first: &'a [u32],
+    /// The keys, if they come from work files: they are gone through twice and read once.
+    loaded: Option<Vec<Entry>>,
+}
+
+impl<'a> KeysOfBand<'a> {
+    fn load(collection: &'a Collection<'a>, band: usize, class_if_first: &'a [u32]) -> Result<Self> {
+        let mut keys = Self { collection, band, class_if_first, loaded: None };
+        if collection.is_in_files() {
+            let mut entries = Vec::with_capacity(keys.count());
+            keys.for_each(|entry| entries.push(entry))?;
+            keys.loaded = Some(entries);
+        }
+        Ok(keys)
+    }
 }
 
 impl Entries for KeysOfBand<'_> {
@@ -205,6 +218,10 @@ impl Entries for KeysOfBand<'_> {
     }
 
     fn for_each(&self, mut show: impl FnMut(Entry)) -> Result<()> {
+        if let Some(loaded) = &self.loaded {
+            loaded.iter().copied().for_each(show);
+            return Ok(());
+        }
         self.collection.for_each_key(self.band, |first, keys| {
             for (key, class) in keys.iter().zip(&self.class_if_first[first as usize..]) {
                 if *class != Classes::NONE {

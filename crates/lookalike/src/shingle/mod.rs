@@ -150,7 +150,7 @@ impl Shingler {
 
 /// Sorts hashes and moves each once to the front; tells how many there are.
 pub(crate) fn sort_distinct(hashes: &mut [u64]) -> usize {
-    hashes.sort_unstable();
+    sort_hashes(hashes);
     let mut distinct = 0;
     for at in 0..hashes.len() {
         if at == 0 || hashes[at] != hashes[at - 1] {
@@ -159,6 +159,47 @@ pub(crate) fn sort_distinct(hashes: &mut [u64]) -> usize {
         }
     }
     distinct
+}
+
+/// Sorts hashes. Their top bits tell where each belongs, give or take a few places.
+fn sort_hashes(hashes: &mut [u64]) {
+    const FEWEST: usize = 32;
+    const MOST: usize = 1024;
+    /// So many in one place are no chance: the hashes are not what they should be.
+    const CROWD: u16 = 24;
+    if !(FEWEST..=MOST).contains(&hashes.len()) {
+        return hashes.sort_unstable();
+    }
+    let bits = hashes.len().ilog2();
+    let place = |hash: u64| (hash >> (64 - bits)) as usize;
+    let mut ends = [0u16; MOST];
+    for hash in hashes.iter() {
+        ends[place(*hash)] += 1;
+    }
+    let (mut end, mut crowd) = (0, 0);
+    for count in &mut ends[..1 << bits] {
+        crowd = crowd.max(*count);
+        end += *count;
+        *count = end;
+    }
+    if crowd > CROWD {
+        return hashes.sort_unstable();
+    }
+    let mut sorted = [0u64; MOST];
+    for hash in hashes.iter() {
+        let end = &mut ends[place(*hash)];
+        *end -= 1;
+        sorted[*end as usize] = *hash;
+    }
+    // Nearly sorted: whatever is not in order is among its neighbours.
+    for (at, hash) in sorted[..hashes.len()].iter().enumerate() {
+        let mut to = at;
+        while to > 0 && hashes[to - 1] > *hash {
+            hashes[to] = hashes[to - 1];
+            to -= 1;
+        }
+        hashes[to] = *hash;
+    }
 }
 
 /// Makes the n-th occurrence of a shingle an element of its own, so that set similarity is bag similarity.
@@ -191,6 +232,23 @@ mod tests {
         assert_eq!(distinct("chars:3", "This is a test"), 11);
         assert_eq!(distinct("words:3", "This is a test"), 2);
         assert_eq!(distinct("words:4", "a rose is a rose is a rose"), 3);
+    }
+
+    #[test]
+    fn hashes_are_sorted_whatever_they_are() {
+        let mut random = hash::SplitMix(9);
+        for count in [0, 1, 31, 32, 33, 100, 235, 1023, 1024, 1025, 3000] {
+            let random: Vec<u64> = (0..count).map(|_| random.next()).collect();
+            let repeated: Vec<u64> =
+                random.iter().map(|hash| random[*hash as usize % (1 + random.len() / 9)]).collect();
+            for mut hashes in [random, repeated, (0..count).rev().collect(), vec![u64::MAX; count as usize]] {
+                let mut expected = hashes.clone();
+                expected.sort_unstable();
+                expected.dedup();
+                let distinct = sort_distinct(&mut hashes);
+                assert_eq!(hashes[..distinct], expected);
+            }
+        }
     }
 
     #[test]
