@@ -238,7 +238,7 @@ impl<'a> Collection<'a> {
                 at += 1;
             }
         });
-        let mut files: Vec<(&Arc<WorkFile>, Vec<(usize, usize)>)> = self.files.iter().zip(in_files).collect();
+        let mut files: Vec<_> = self.files.iter().zip(in_files).collect();
         // What was read waits until it is put in its place, so not all files are read at once.
         for files in files.chunks_mut(FILES_AT_ONCE) {
             let read = files
