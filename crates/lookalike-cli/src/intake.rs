@@ -106,7 +106,7 @@ pub(crate) fn read(
     let gathering = Gathering {
         shingles: keep_shingles(request, plan, &inputs, &budget, &place),
         plan,
-        output_bytes,
+        output_bytes: if resources.tmp.is_some() { 0 } else { output_bytes },
         began: Instant::now(),
         has_looked_ahead: AtomicBool::new(false),
         part: request.part,
@@ -197,7 +197,7 @@ struct Gathering<'a> {
     part: Part,
     plan: &'a Plan,
     shingles: KeepShingles,
-    /// Bytes that the outputs may take on the same disk as the work files.
+    /// Bytes that the outputs may take beside the work files.
     output_bytes: u64,
     began: Instant,
     has_looked_ahead: AtomicBool,

@@ -265,7 +265,7 @@ fn unreadable(path: &Path, error: &std::io::Error) -> Error {
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Error {
     let advice = if error.kind() == std::io::ErrorKind::StorageFull {
-        "the disk is full: make room and run the same command again, which goes on from here, or name another folder with --tmp"
+        "the disk is full: make room and run again"
     } else {
         "check the folder, or name another with --tmp; the same command goes on from here"
     };
