@@ -7,6 +7,8 @@ use lookalike_io::error::Shown;
 use lookalike_io::input::format_by_name;
 use lookalike_io::{Compression, Format, Input, is_folder_output, plan_outputs, refuse_overwriting, remove_abandoned};
 
+use crate::estimate::COMPRESSION_RATIO;
+
 /// Where the records of each new input go.
 #[derive(Debug)]
 pub(crate) enum Destinations {
@@ -67,8 +69,6 @@ impl Destinations {
 
     /// Bytes of disk that the records take if none is dropped.
     pub(crate) fn bytes(&self, new: &[Input]) -> u64 {
-        /// How much larger a compressed input may be than it looks.
-        const COMPRESSION_RATIO: u64 = 4;
         let Self::Files(paths) = self else { return 0 };
         let expands = |input: &Input, path: &Path| {
             input.compression != Compression::None

@@ -16,8 +16,10 @@ const ID_BYTES: u64 = 16;
 const ALL_STAGES: f64 = 1.8;
 /// Bytes a second that a disk takes in or gives out, at a cautious guess.
 const DISK_BYTES_PER_SECOND: f64 = 500e6;
+/// How much larger a compressed input may be than it looks.
+pub(crate) const COMPRESSION_RATIO: u64 = 4;
 /// Bytes of a shingle's share of the inverted lists, the shingle included.
-const LISTED_SHINGLE_BYTES: u64 = 40;
+pub(crate) const LISTED_SHINGLE_BYTES: u64 = 40;
 /// A word with the space behind it.
 const WORD_BYTES: u64 = 7;
 

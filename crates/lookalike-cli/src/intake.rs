@@ -12,7 +12,7 @@ use lookalike::{Method, Plan, Segment, Shard, Sketched, Sketcher, Stage, Watch};
 use lookalike_io::{Chunk, Compression, Input, Parsed, ReadOptions, Reader, read_all};
 
 use crate::arguments::{InputArguments, ResourceArguments};
-use crate::estimate::{check_disk, duration, work_bytes};
+use crate::estimate::{COMPRESSION_RATIO, check_disk, duration, work_bytes};
 use crate::interrupt;
 use crate::memory::{Budget, Bytes};
 use crate::names::{Records, Stretch};
@@ -28,8 +28,6 @@ const ENOUGH_TO_LOOK_AHEAD: f64 = 0.01;
 const AFTER_READING: f64 = 1.7;
 /// A run that takes so long says so beforehand.
 const WORTH_TELLING_SECONDS: f64 = 30.0;
-/// How much larger a compressed input may be than it looks.
-const COMPRESSION_RATIO: u64 = 4;
 
 const NOT_SKETCHED: &str =
     "not all parts of the inputs have been sketched yet; run `lookalike stage sketch` for each of them first";
@@ -231,7 +229,7 @@ impl Gathering<'_> {
         }
         let work = self.work()?;
         self.is_spilling.store(true, Ordering::Relaxed);
-        let mut taken = Vec::new();
+        let (mut taken, mut orders) = (Vec::new(), HashSet::new());
         let mut read = 0;
         for (sketched, attached) in work.load(self.progress)? {
             // Attached are the chunk's order, how much of the file it is, and its records' names.
@@ -239,6 +237,10 @@ impl Gathering<'_> {
             let (order, file_bytes) = numbers.split_at(8);
             let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
             let Some(stretch) = Stretch::from_bytes(names, inputs) else { continue };
+            // Two programs may have read the same chunk at the same time: a queue that tries again, say.
+            if !orders.insert(number(order)) {
+                continue;
+            }
             self.count(&sketched, &stretch, number(file_bytes));
             read += number(file_bytes);
             taken.push((number(order), sketched, stretch));

@@ -10,7 +10,7 @@ use lookalike_io::output::AtomicFile;
 use serde_json::json;
 
 use crate::arguments::{GlobalArguments, MatchArguments};
-use crate::estimate::Estimate;
+use crate::estimate::{Estimate, LISTED_SHINGLE_BYTES};
 use crate::exit::Exit;
 use crate::memory::{Budget, Bytes, RECORD_BYTES};
 use crate::plot;
@@ -74,7 +74,9 @@ pub(crate) fn run(arguments: &PlanArguments, global: &GlobalArguments) -> Result
 /// What a record takes.
 fn memory(plan: &Plan) -> String {
     match plan.method() {
-        Method::InvertedLists => format!("memory     {RECORD_BYTES} bytes a record, and 40 for each of its shingles"),
+        Method::InvertedLists => {
+            format!("memory     {RECORD_BYTES} bytes a record, and {LISTED_SHINGLE_BYTES} for each of its shingles")
+        }
         _ => format!(
             "memory     {} bytes a record; {} of them can be in work files (--memory)",
             RECORD_BYTES + plan.sketch_bytes(),

@@ -1,6 +1,8 @@
 //! `dedup` stage by stage, in parts.
 
-use crate::folder::Folder;
+use std::process::Stdio;
+
+use crate::folder::{Folder, Run};
 use crate::packing::gzip;
 use crate::texts::{corpus, is_long};
 
@@ -62,6 +64,23 @@ fn the_stages_end_with_the_bytes_of_dedup() {
     assert!(run.stderr.contains("of which 100 % were read"), "{}", run.stderr);
     assert!(outputs(&folder) == expected);
     assert!(work_files(&folder).is_empty());
+}
+
+#[test]
+fn parts_run_at_the_same_time_and_may_overlap() {
+    let folder = prepared();
+    let expected = expected(&folder);
+    for stage in ["sketch", "band", "verify", "write"] {
+        // All of it three times over, at once.
+        let started: Vec<_> = (0..3)
+            .map(|_| folder.command(&format!("stage {stage} {FLAGS} -q")).stderr(Stdio::piped()).spawn().unwrap())
+            .collect();
+        for child in started {
+            let run: Run = child.wait_with_output().unwrap().into();
+            assert_eq!(run.status, Some(0), "{stage}: {}", run.stderr);
+        }
+    }
+    assert!(outputs(&folder) == expected);
 }
 
 #[test]

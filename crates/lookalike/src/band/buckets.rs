@@ -16,7 +16,7 @@ pub(crate) trait Entries {
 }
 
 /// The buckets that have at least two members.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Buckets {
     members: Vec<u32>,
     ends: Vec<usize>,

@@ -71,8 +71,9 @@ pub(crate) struct WorkWriter {
 
 impl WorkWriter {
     pub(crate) fn create(path: &Path, stamp: Stamp) -> Result<Self> {
+        // Others may be making the same file at this moment, each from its own beginning to its end.
         let mut hidden = path.as_os_str().to_owned();
-        hidden.push(".part");
+        hidden.push(format!("-{}.part", std::process::id()));
         let hidden = PathBuf::from(hidden);
         let file = File::create(&hidden).map_err(|error| unwritable(path, &error))?;
         let mut writer = Self {

@@ -50,28 +50,11 @@ impl Segment {
         self.attached.push(attached);
     }
 
-    /// Whether there are no batches.
-    pub fn is_empty(&self) -> bool {
-        self.batches.is_empty()
-    }
-
-    /// The batches as they came.
-    pub fn into_batches(self) -> Vec<Sketched> {
-        self.batches
-    }
-
     /// Writes the batches to a file of this run, and gives them back without what is now there.
     pub fn store(self, path: &Path, stamp: Stamp) -> Result<Vec<Sketched>> {
         let Self { mut batches, attached } = self;
         let mut writer = WorkWriter::create(path, stamp)?;
-        let mut end = 0;
-        let ends: Vec<u64> = batches
-            .iter()
-            .map(|batch| {
-                end += batch.len() as u64;
-                end
-            })
-            .collect();
+        let ends = ends_of(batches.iter().map(Sketched::len));
         writer.column(&ends)?;
         let numbers: Vec<u64> =
             batches.iter().flat_map(|batch| &batch.numbers).map(|number| number.to_bits()).collect();
@@ -91,15 +74,7 @@ impl Segment {
         let filled = || batches.iter().filter(|batch| !batch.is_empty());
         let by_band = (0..bands.unwrap_or(0)).flat_map(|band| filled().map(move |batch| batch.keys_of_band(band)));
         writer.column_of(by_band)?;
-        let mut end = 0;
-        let attached_ends: Vec<u64> = attached
-            .iter()
-            .map(|bytes| {
-                end += bytes.len() as u64;
-                end
-            })
-            .collect();
-        writer.column(&attached_ends)?;
+        writer.column(&ends_of(attached.iter().map(Vec::len)))?;
         writer.column_of(attached.iter().map(Vec::as_slice))?;
         let file = Arc::new(writer.finish()?);
         let mut start = 0;
@@ -153,6 +128,15 @@ impl Segment {
             })
             .collect()
     }
+}
+
+/// Where each of several things ends that stand one behind the other.
+fn ends_of(lengths: impl Iterator<Item = usize>) -> Vec<u64> {
+    let ends = lengths.scan(0, |end, length| {
+        *end += length as u64;
+        Some(*end)
+    });
+    ends.collect()
 }
 
 /// A batch's part of a column; nothing where the column is empty because nobody asked for it.
