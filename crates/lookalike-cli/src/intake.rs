@@ -377,8 +377,10 @@ impl<'a> Gatherer<'a> {
 
     /// Writes what is open to a work file.
     fn put_away(&mut self) -> Result<()> {
-        let Some((first, ..)) = self.open.first() else { return Ok(()) };
-        let first = *first;
+        if self.open.is_empty() {
+            return Ok(());
+        }
+        let orders: Vec<u64> = self.open.iter().map(|(order, ..)| *order).collect();
         let mut segment = Segment::default();
         let mut named = Vec::with_capacity(self.open.len());
         for (order, sketched, stretch, file_bytes) in self.open.drain(..) {
@@ -387,7 +389,7 @@ impl<'a> Gatherer<'a> {
             segment.push(sketched, attached);
             named.push((order, stretch));
         }
-        let stored = self.gathering.work()?.store(segment, first)?;
+        let stored = self.gathering.work()?.store(segment, &orders)?;
         self.gathering.sketch_bytes.fetch_sub(self.open_bytes as u64, Ordering::Relaxed);
         self.open_bytes = 0;
         self.taken.extend(named.into_iter().zip(stored).map(|((order, stretch), sketched)| (order, sketched, stretch)));

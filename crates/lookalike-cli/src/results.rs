@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use lookalike_io::error::Shown;
 use lookalike_io::parquet::{ColumnKind, ResultTable, Value};
-use lookalike_io::{AtomicFile, Compression, FinishedFile, remove_abandoned};
+use lookalike_io::{AtomicFile, Compression, FinishedFile};
 use serde_json::json;
 
 use crate::arguments::ResultFormat;
@@ -48,10 +48,7 @@ impl Sink {
             Some(path) if Compression::by_name(path).is_some() => {
                 bail!("lists are not compressed, but {} is named so; leave the ending out", Shown(path))
             }
-            Some(path) => {
-                remove_abandoned([path]);
-                Ok(Self::File(Box::new(AtomicFile::create(path)?)))
-            }
+            Some(path) => Ok(Self::File(Box::new(AtomicFile::create(path)?))),
             None => {
                 // A handle of its own: std's standard output would be flushed at every line.
                 let stdout = io::stdout().as_fd().try_clone_to_owned()?;

@@ -246,9 +246,11 @@ impl Work {
             .with_context(|| format!("cannot write to {}; name another place with --tmp", Shown(self.folder.path())))
     }
 
-    /// Writes a segment that begins with the chunk of this order.
-    pub(crate) fn store(&self, segment: Segment, order: u64) -> Result<Vec<Sketched>> {
-        Ok(segment.store(&self.folder.path().join(format!("{READ}{order:016x}")), self.folder.stamp())?)
+    /// Writes a segment that holds the chunks of these orders. Its name tells them: two programs that read the same
+    /// chunks at the same time, but divide them in other ways, must not take each other's files away.
+    pub(crate) fn store(&self, segment: Segment, orders: &[u64]) -> Result<Vec<Sketched>> {
+        let name = format!("{READ}{:032x}", Stamp::of(&format!("{orders:?}")).0);
+        Ok(segment.store(&self.folder.path().join(name), self.folder.stamp())?)
     }
 
     /// What was read by an earlier attempt. Damaged files are said and removed.

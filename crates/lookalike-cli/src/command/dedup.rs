@@ -6,8 +6,8 @@ use anyhow::{Result, bail};
 use clap::Args;
 use lookalike::{Outcome, Shard, Stage, Watch};
 use lookalike_io::{
-    Annotation, AtomicFile, Compression, FinishedFile, Format, Input, RawSpan, Rewrite, annotate, read_start, rewrite,
-    rewrite_to_file,
+    Annotation, AtomicFile, Compression, FinishedFile, Format, Input, RawSpan, Rewrite, annotate, read_start,
+    remove_abandoned, rewrite, rewrite_to_file,
 };
 
 use super::find;
@@ -113,6 +113,10 @@ pub(super) fn run_part(arguments: &DedupArguments, global: &GlobalArguments, par
     let progress = Progress::new(global);
     let progress = if part == Part::Everything { progress } else { progress.expecting_reuse() };
     let output = &arguments.output;
+    // Parts that write at the same time must not take each other's unfinished files for abandoned ones.
+    if part == Part::Everything {
+        remove_abandoned([&output.dropped, &output.pairs].into_iter().flatten().map(PathBuf::as_path));
+    }
     // Opened first: a list that cannot be written is said before hours of work.
     let open = |path: &Option<PathBuf>| {
         let path = path.as_deref().filter(|_| shard.number() == 1);

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use clap::Args;
 use lookalike::Group;
-use lookalike_io::Input;
+use lookalike_io::{Input, remove_abandoned};
 use serde_json::json;
 
 use super::find;
@@ -37,6 +37,7 @@ pub(crate) struct GroupsArguments {
 
 pub(crate) fn run(arguments: &GroupsArguments, global: &GlobalArguments) -> Result<Exit> {
     let progress = Progress::new(global);
+    remove_abandoned(arguments.result.file());
     let sink = Sink::open(arguments.result.file())?;
     let request = Request {
         command: "groups",

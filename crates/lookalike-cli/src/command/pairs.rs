@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use clap::Args;
 use lookalike::Outcome;
-use lookalike_io::Input;
+use lookalike_io::{Input, remove_abandoned};
 
 use super::find;
 use crate::arguments::{
@@ -45,6 +45,7 @@ pub(crate) struct PairLimit {
 
 pub(crate) fn run(arguments: &PairsArguments, global: &GlobalArguments) -> Result<Exit> {
     let progress = Progress::new(global).saying_pairs(!global.quiet && !global.json);
+    remove_abandoned(arguments.result.file());
     let sink = Sink::open(arguments.result.file())?;
     let request = Request {
         command: "pairs",

@@ -94,7 +94,9 @@ fn a_flipped_byte_in_any_work_file_changes_nothing() {
     }
     let before = folder.contents();
     // Of files that are many, all only if there is time.
-    let is_tried = |name: &String| is_long() || !["1", "2", "3", "6", "7", "9"].iter().any(|end| name.ends_with(end));
+    let is_tried = |name: &String| {
+        is_long() || name.contains("/read-") || !["1", "2", "3", "6", "7", "9"].iter().any(|end| name.ends_with(end))
+    };
     for name in files.iter().filter(|name| !before[*name].is_empty() && is_tried(name)) {
         for share in [0, 40, 99] {
             let mut damaged = before[name].clone();
