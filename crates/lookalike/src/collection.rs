@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::batch::{KeepValue, RecordNumber};
+use crate::columns::Plain;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hash::fingerprint;
 use crate::plan::{Method, Plan};
@@ -14,7 +15,7 @@ use crate::run::Resources;
 use crate::shingle::Shape;
 use crate::sketched::Sketched;
 use crate::supply::{Asked, ShingleLists, Take};
-use crate::work::{Plain, WorkFile, columns};
+use crate::work::{WorkFile, columns};
 
 /// Rows of a work file that are so near each other are rather read with what is between them.
 const NEAR_BYTES: usize = 64 << 10;

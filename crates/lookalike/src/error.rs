@@ -33,6 +33,10 @@ pub enum ErrorKind {
     Supply,
     /// Records that were supplied again are not what they were.
     Changed,
+    /// An index is damaged, of another version, or none at all; or its files cannot be read or written.
+    Index,
+    /// Somebody else is writing to the index.
+    Locked,
 }
 
 impl Error {

@@ -93,7 +93,7 @@ pub(super) fn neighbours(
 pub(super) const ROUNDING: f64 = 1e-6;
 
 /// How many of a set's rarest elements must be looked at, if at least this share of the set is shared.
-pub(super) fn prefix_length(size: usize, share: f64) -> usize {
+pub(crate) fn prefix_length(size: usize, share: f64) -> usize {
     let least_shared = (share * size as f64 - ROUNDING).ceil().max(1.0) as usize;
     (size + 1).saturating_sub(least_shared)
 }

@@ -15,6 +15,7 @@ use crate::settings::Measure;
 use crate::verify::Edge;
 use crate::watch::Watch;
 
+pub(crate) use jaccard::prefix_length;
 use ranked::RankedSets;
 
 /// Every pair of classes that is alike, in ascending order.

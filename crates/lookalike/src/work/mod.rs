@@ -8,7 +8,7 @@ mod segment;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use file::{Plain, WorkFile, WorkWriter};
+pub(crate) use file::{WorkFile, WorkWriter};
 pub use segment::Segment;
 pub(crate) use segment::{Stored, columns};
 

@@ -1,0 +1,102 @@
+//! What an index keeps of a content, and what it is looked up by.
+
+use crate::band::BandKeys;
+use crate::batch::Content;
+use crate::plan::{Method, Plan, Scheme};
+use crate::shingle::{Shingler, sort_distinct};
+use crate::sketch::MinHash;
+
+use super::table::key_of;
+
+/// Cuts contents into sets, sketches and keys, as a plan says.
+#[derive(Debug)]
+pub(super) struct Analyzer {
+    plan: Plan,
+    sketching: Option<(MinHash, BandKeys)>,
+    /// The probability with which what is as alike as the plan asks is found. Costs more to compute than a query.
+    promise: f64,
+}
+
+/// A content, taken apart.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Analyzed {
+    /// Its elements, sorted, each once.
+    pub(super) set: Vec<u64>,
+    /// The lower halves of its MinHash values; none without sketches.
+    pub(super) slots: Vec<u16>,
+    /// The keys that it is found under; none for an empty content.
+    pub(super) keys: Vec<u32>,
+}
+
+impl Analyzer {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let seed = plan.settings().seed;
+        let sketching = match plan.method() {
+            Method::Sketches(scheme) => Some((MinHash::new(scheme.slots as usize, seed), BandKeys::new(&scheme, seed))),
+            Method::InvertedLists => None,
+        };
+        Self { plan: plan.clone(), sketching, promise: plan.finds(plan.settings().threshold) }
+    }
+
+    pub(super) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The least probability with which something is found that is as alike as the plan asks, or more.
+    pub(super) fn promise(&self) -> f64 {
+        self.promise
+    }
+
+    /// How candidates are found, if by sketches.
+    pub(super) fn scheme(&self) -> Option<Scheme> {
+        match self.plan.method() {
+            Method::Sketches(scheme) => Some(scheme),
+            Method::InvertedLists => None,
+        }
+    }
+
+    /// MinHash values of an item.
+    pub(super) fn slots(&self) -> usize {
+        self.sketching.as_ref().map_or(0, |(minhash, _)| minhash.slots())
+    }
+
+    pub(super) fn analyze(&self, shingler: &mut Shingler, content: Content<'_>) -> Analyzed {
+        let mut set = Vec::new();
+        match content {
+            Content::Text(text) => shingler.append_text(text, &mut set),
+            Content::Set(items) => shingler.append_set(items, &mut set),
+        };
+        let distinct = sort_distinct(&mut set);
+        set.truncate(distinct);
+        let (mut slots, mut keys) = (Vec::new(), Vec::new());
+        match &self.sketching {
+            Some((minhash, band_keys)) => {
+                let sketch = minhash.sketch(&set);
+                slots.extend(sketch.iter().map(|slot| *slot as u16));
+                if !set.is_empty() {
+                    keys = self.keys_of_sketch(band_keys, &sketch);
+                }
+            }
+            None => keys.extend(set.iter().map(|element| key_of(*element))),
+        }
+        // Two elements may have the same 32 bits.
+        keys.dedup();
+        Analyzed { set, slots, keys }
+    }
+
+    fn keys_of_sketch(&self, band_keys: &BandKeys, sketch: &[u32]) -> Vec<u32> {
+        let mut keys = Vec::new();
+        band_keys.append(sketch, 0, &mut keys);
+        let mut keys: Vec<u32> = keys.into_iter().map(key_of).collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    /// What a sketch alone tells: its slots and its keys.
+    pub(super) fn analyze_sketch(&self, sketch: &[u32]) -> Analyzed {
+        let Some((_, band_keys)) = &self.sketching else { return Analyzed::default() };
+        let mut keys = self.keys_of_sketch(band_keys, sketch);
+        keys.dedup();
+        Analyzed { set: Vec::new(), slots: sketch.iter().map(|slot| *slot as u16).collect(), keys }
+    }
+}

@@ -1,0 +1,177 @@
+//! Many items at once, on all threads: each thread fills segments of its own, and the index takes them together.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::analyzer::Analyzer;
+use super::failure::{failed, unwritable};
+use super::folder::{Folder, HiddenColumns};
+use super::live::Live;
+use super::segment::{Contents, MAGIC, Owners, Segment};
+use super::table::item_of;
+use super::writer::Index;
+use crate::batch::{Batch, Content};
+use crate::error::Result;
+use crate::shingle::Shingler;
+
+/// Fills segments with batches of records. One a thread.
+///
+/// What the records are called, and their sequences, is said at the end ([`Index::adopt_loaded`]): who reads in parallel
+/// knows only then how many records stand before one.
+pub struct Loader {
+    folder: Folder,
+    analyzer: Arc<Analyzer>,
+    names: Arc<AtomicU64>,
+    shingler: Shingler,
+    store_text: bool,
+    segment_bytes: usize,
+    contents: Contents,
+    /// The batches of the open segment: order and number of records.
+    batches: Vec<(u64, usize)>,
+    loaded: Vec<Loaded>,
+}
+
+/// A segment whose items have no names yet.
+pub struct Loaded {
+    file: HiddenColumns,
+    batches: Vec<(u64, usize)>,
+}
+
+impl Index {
+    /// What fills segments of about so many bytes; clone it for every thread.
+    pub fn loader(&mut self, segment_bytes: usize) -> Loader {
+        Loader {
+            folder: self.folder().clone(),
+            analyzer: Arc::clone(self.analyzer()),
+            names: Arc::default(),
+            shingler: self.plan().shingler(),
+            store_text: self.stores_text(),
+            segment_bytes,
+            contents: Contents::default(),
+            batches: Vec::new(),
+            loaded: Vec::new(),
+        }
+    }
+
+    /// Takes what loaders have loaded into the index and commits it. Records come in the order of their batches; `name`
+    /// says what a record is called, by its index in that order. Items with the same ids are replaced; two new records with
+    /// the same id are refused, with their indexes.
+    pub fn adopt_loaded<'a>(
+        &mut self,
+        mut loaded: Vec<Loaded>,
+        name: impl Fn(usize) -> Cow<'a, str>,
+        time: u64,
+    ) -> Result<u64> {
+        self.commit()?;
+        let mut batches: Vec<(u64, usize)> = loaded.iter().flat_map(|loaded| loaded.batches.iter().copied()).collect();
+        batches.sort_unstable();
+        let mut firsts = std::collections::HashMap::new();
+        let mut records = 0;
+        for (order, count) in &batches {
+            firsts.insert(*order, records);
+            records += count;
+        }
+        let sequence = self.take_sequences(records as u64);
+        let mut added = Vec::new();
+        for Loaded { mut file, batches } in loaded.drain(..) {
+            let mut owners = Owners::default();
+            for record in batches.iter().flat_map(|(order, count)| firsts[order]..firsts[order] + count) {
+                owners.push(&name(record), sequence + record as u64, time);
+            }
+            owners.write(&mut file.columns).map_err(|error| unwritable(&file.path, &error))?;
+            let segment_name = self.name_segment();
+            file.rename_to(&self.folder().file(&segment_name));
+            file.finish()?;
+            let folder = self.folder();
+            let segment = Segment::open(&folder.path, &segment_name, folder.stamp, self.analyzer().slots())?;
+            added.push(Live::new(Arc::new(segment)));
+        }
+        refuse_same_ids(&added)?;
+        let mut replaced = Vec::new();
+        if !self.snapshot().is_empty() {
+            for live in &added {
+                for item in live.items() {
+                    if let Some((old, item)) = self.snapshot().0.find(live.segment.id(item)?)? {
+                        replaced.push(old.segment.sequence(item)?);
+                    }
+                }
+            }
+        }
+        self.adopt(added, &replaced)?;
+        self.tend();
+        Ok(replaced.len() as u64)
+    }
+}
+
+impl Clone for Loader {
+    fn clone(&self) -> Self {
+        Self {
+            folder: self.folder.clone(),
+            analyzer: Arc::clone(&self.analyzer),
+            names: Arc::clone(&self.names),
+            shingler: self.shingler.clone(),
+            contents: Contents::default(),
+            batches: Vec::new(),
+            loaded: Vec::new(),
+            ..*self
+        }
+    }
+}
+
+impl Loader {
+    /// Adds a batch. Batches are numbered by their place among all that are loaded.
+    pub fn push(&mut self, order: u64, batch: &Batch) -> Result<()> {
+        let is_behind = self.batches.last().is_some_and(|(last, _)| *last > order);
+        if self.contents.bytes() >= self.segment_bytes || is_behind {
+            self.end_segment()?;
+        }
+        for record in 0..batch.len() {
+            let content = batch.content(record);
+            let text = self.store_text.then_some(match content {
+                Content::Text(text) => text,
+                Content::Set(_) => "",
+            });
+            self.contents.push(&self.analyzer.analyze(&mut self.shingler, content), text);
+        }
+        self.batches.push((order, batch.len()));
+        Ok(())
+    }
+
+    /// Writes what is open, and gives back all that was loaded.
+    pub fn finish(mut self) -> Result<Vec<Loaded>> {
+        self.end_segment()?;
+        Ok(self.loaded)
+    }
+
+    fn end_segment(&mut self) -> Result<()> {
+        if self.contents.len() == 0 {
+            return Ok(());
+        }
+        let name = format!("segment-load-{}", self.names.fetch_add(1, Ordering::Relaxed));
+        let mut file = self.folder.create_columns(&name, MAGIC)?;
+        let contents = std::mem::take(&mut self.contents);
+        contents.write(&mut file.columns).map_err(|error| unwritable(&file.path, &error))?;
+        self.loaded.push(Loaded { file, batches: std::mem::take(&mut self.batches) });
+        Ok(())
+    }
+}
+
+/// Refuses new segments in which two items have the same id.
+fn refuse_same_ids(lives: &[Live]) -> Result<()> {
+    let mut entries: Vec<(u32, u32, u32)> = Vec::new();
+    for (at, live) in (0u32..).zip(lives) {
+        entries.extend(live.segment.id_entries()?.iter().map(|entry| ((entry >> 32) as u32, at, item_of(*entry))));
+    }
+    entries.sort_unstable();
+    for same_key in entries.chunk_by(|left, right| left.0 == right.0).filter(|chunk| chunk.len() > 1) {
+        let ids = same_key.iter().map(|(_, at, item)| lives[*at as usize].segment.id(*item));
+        let mut ids = ids.collect::<Result<Vec<_>>>()?;
+        ids.sort_unstable();
+        if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(failed(format!("the id {:?} occurs twice", twice[0]))
+                .advise("ids must differ; name another field with --id, or number the records with --id none"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,557 @@
+//! The one writer of an index: insert, remove, commit.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::analyzer::{Analyzed, Analyzer};
+use super::background::{Job, worth_merging, write_merged};
+use super::failure::{failed, unwritable};
+use super::folder::{Folder, sync_folder};
+use super::live::Live;
+use super::log::{Frame, Log};
+use super::manifest::{self, Listed, Manifest};
+use super::segment::{Contents, MAGIC, Owners, Segment};
+use super::snapshot::{DELETED_MAGIC, Snapshot, State};
+use crate::batch::Content;
+use crate::columns::ColumnWriter;
+use crate::error::{Error, ErrorKind, Result};
+use crate::plan::Plan;
+use crate::settings::Verify;
+use crate::shingle::Shingler;
+
+const LOCK: &str = "lock";
+/// What the log may hold before its items become a segment.
+const LOG_BYTES: u64 = 32 << 20;
+/// A writer that is so far ahead of the merging waits for it.
+const MOST_LOG_BYTES: u64 = 8 * LOG_BYTES;
+/// Items of one commit that take more become a segment at once, without the log.
+const LARGE_COMMIT_BYTES: usize = 16 << 20;
+
+/// How an index is made.
+#[derive(Clone, Debug, Default)]
+pub struct IndexOptions {
+    /// Keeps the texts too, so that passages can be shown.
+    pub store_text: bool,
+}
+
+/// An index that can be written to: there is one at a time for a folder.
+///
+/// What is inserted and removed is seen, by this program and others, once it is committed; and it is on disk when
+/// [`Index::commit`] returns. Dropped without a commit, it is forgotten.
+#[derive(Debug)]
+pub struct Index {
+    folder: Folder,
+    /// Held as long as this writer lives.
+    _lock: File,
+    manifest: Manifest,
+    log: Log,
+    committed: Snapshot,
+    pending: Pending,
+    shingler: Shingler,
+    job: Option<Job>,
+}
+
+/// What was asked for since the last commit.
+#[derive(Debug, Default)]
+struct Pending {
+    items: Vec<NewItem>,
+    /// Items in memory by their ids.
+    by_id: HashMap<String, usize>,
+    bytes: usize,
+    /// Segments that were written because there was too much to keep in memory. The manifest does not know them yet.
+    spilled: Vec<Live>,
+    /// Sequences of items that are replaced or removed.
+    deleted: HashSet<u64>,
+}
+
+#[derive(Debug)]
+struct NewItem {
+    id: String,
+    sequence: u64,
+    time: u64,
+    content: Analyzed,
+    text: Option<String>,
+}
+
+impl Index {
+    /// Makes an index for a plan, in a folder that does not exist or is empty.
+    pub fn create(path: &Path, plan: &Plan) -> Result<Self> {
+        Self::create_with(path, plan, &IndexOptions::default())
+    }
+
+    /// [`Index::create`] with more to choose.
+    pub fn create_with(path: &Path, plan: &Plan, options: &IndexOptions) -> Result<Self> {
+        if plan.settings().verify != Verify::Exact {
+            return Err(Error::setting("an index checks every answer exactly").advise("leave --verify out"));
+        }
+        let is_taken = path.exists() && !fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
+        if is_taken {
+            let what =
+                if path.join(manifest::NAME).exists() { "is an index already" } else { "is not an empty folder" };
+            return Err(failed(format!("{} {what}", path.display()))
+                .advise("name another folder for the index; to add to one, use `lookalike index add`"));
+        }
+        fs::create_dir_all(path).map_err(|error| unwritable(path, &error))?;
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        sync_folder(parent).map_err(|error| unwritable(path, &error))?;
+        let lock = lock(path)?;
+        let folder = Folder { path: path.into(), stamp: draw_stamp() };
+        let mut manifest = Manifest::new(folder.stamp, plan, options.store_text);
+        let name = manifest.name_file("log");
+        let log = Log::create(path, &name, folder.stamp)?;
+        manifest.logs.push(name);
+        manifest.save(&folder)?;
+        let state = State::without_logs(path, &manifest)?;
+        Ok(Self::new(folder, lock, manifest, log, state))
+    }
+
+    /// Opens an index to write to it. Refused while another writer has it open.
+    pub fn open(path: &Path) -> Result<Self> {
+        Manifest::load(path)?;
+        let lock = lock(path)?;
+        // Only now nobody else changes it.
+        let mut manifest = Manifest::load(path)?;
+        let folder = Folder { path: path.into(), stamp: manifest.stamp() };
+        let mut state = State::without_logs(path, &manifest)?;
+        let (current, earlier) = match manifest.logs.split_last() {
+            Some((current, earlier)) => (Some(current), earlier),
+            None => (None, &[][..]),
+        };
+        earlier.iter().try_for_each(|name| state.replay_whole(name, folder.stamp))?;
+        let mut last = None;
+        if let Some(name) = current {
+            let (log, frames) = Log::open(path, name, folder.stamp)?;
+            state.replay(&frames, &path.join(name), folder.stamp)?;
+            state.log_bytes += log.bytes();
+            last = Some(log);
+        }
+        for name in folder.names().map_err(|error| unwritable(path, &error))? {
+            if !manifest.has(&name) && name != LOCK && name != manifest::NAME && is_ours(&name) {
+                folder.remove(&name);
+            }
+        }
+        let log = match last {
+            Some(log) => log,
+            None => {
+                let name = manifest.name_file("log");
+                let log = Log::create(path, &name, folder.stamp)?;
+                manifest.logs.push(name);
+                manifest.save(&folder)?;
+                log
+            }
+        };
+        Ok(Self::new(folder, lock, manifest, log, state))
+    }
+
+    fn new(folder: Folder, lock: File, mut manifest: Manifest, log: Log, state: State) -> Self {
+        // The log may be ahead of the manifest.
+        manifest.next_sequence = state.next_sequence;
+        let shingler = state.analyzer.plan().shingler();
+        let committed = Snapshot(Arc::new(state));
+        Self { folder, _lock: lock, manifest, log, committed, pending: Pending::default(), shingler, job: None }
+    }
+
+    /// The plan that the index was made for.
+    pub fn plan(&self) -> &Plan {
+        self.committed.plan()
+    }
+
+    /// What is committed.
+    pub fn snapshot(&self) -> Snapshot {
+        self.committed.clone()
+    }
+
+    pub(super) fn analyzer(&self) -> &Arc<Analyzer> {
+        &self.committed.0.analyzer
+    }
+
+    pub(super) fn stores_text(&self) -> bool {
+        self.manifest.store_text
+    }
+
+    pub(super) fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    pub(super) fn name_segment(&mut self) -> String {
+        self.manifest.name_file("segment")
+    }
+
+    /// Puts an item into the index, in place of one with the same id. Its time is given in milliseconds since 1970; without
+    /// one, it is now.
+    pub fn insert(&mut self, id: &str, content: Content<'_>, time: Option<u64>) -> Result<()> {
+        self.remove(id)?;
+        let analyzer = Arc::clone(self.analyzer());
+        let analyzed = analyzer.analyze(&mut self.shingler, content);
+        let text = self.manifest.store_text.then(|| match content {
+            Content::Text(text) => text.to_owned(),
+            Content::Set(_) => String::new(),
+        });
+        let item = NewItem {
+            id: id.into(),
+            sequence: self.take_sequences(1),
+            time: time.unwrap_or_else(now),
+            content: analyzed,
+            text,
+        };
+        self.pending.push(item);
+        if self.pending.bytes >= LARGE_COMMIT_BYTES {
+            self.spill()?;
+        }
+        Ok(())
+    }
+
+    /// Takes an item out of the index. Whether it was there.
+    pub fn remove(&mut self, id: &str) -> Result<bool> {
+        let sequence = match self.pending.by_id.remove(id) {
+            Some(at) => Some(self.pending.items[at].sequence),
+            None => self.find_sequence(id)?,
+        };
+        if let Some(sequence) = sequence {
+            self.pending.deleted.insert(sequence);
+        }
+        Ok(sequence.is_some())
+    }
+
+    /// The sequence of an item that is committed or spilled, and not deleted since.
+    fn find_sequence(&self, id: &str) -> Result<Option<u64>> {
+        for live in self.pending.spilled.iter().rev() {
+            for item in live.segment.with_id(id)? {
+                let sequence = live.segment.sequence(item)?;
+                if !self.pending.deleted.contains(&sequence) {
+                    return Ok(Some(sequence));
+                }
+            }
+        }
+        let Some((live, item)) = self.committed.0.find(id)? else { return Ok(None) };
+        let sequence = live.segment.sequence(item)?;
+        Ok((!self.pending.deleted.contains(&sequence)).then_some(sequence))
+    }
+
+    /// Takes all items out of the index that were written before this time, in milliseconds since 1970. How many there were.
+    pub fn remove_older_than(&mut self, time: u64) -> Result<u64> {
+        let before = self.pending.deleted.len();
+        for live in &self.committed.0.lives {
+            let (times, sequences) = (live.segment.times()?, live.segment.sequences()?);
+            let old = live.items().filter(|item| times[*item as usize] < time);
+            self.pending.deleted.extend(old.map(|item| sequences[item as usize]));
+        }
+        Ok((self.pending.deleted.len() - before) as u64)
+    }
+
+    /// Forgets what was not committed.
+    pub fn rollback(&mut self) {
+        for live in std::mem::take(&mut self.pending).spilled {
+            live.segment.name().iter().for_each(|name| self.folder.remove(name));
+        }
+    }
+
+    /// Makes everything since the last commit durable and lets it be seen, all at once. The sequence of the last write.
+    ///
+    /// # Errors
+    /// If it cannot be written, nothing of it is: it can be tried again, or rolled back.
+    pub fn commit(&mut self) -> Result<u64> {
+        self.take_merged(false);
+        if self.log.bytes() >= MOST_LOG_BYTES {
+            // The merging does not keep up, or fails.
+            self.flush()?;
+        }
+        if !self.pending.spilled.is_empty() {
+            self.spill()?;
+            let added = self.pending.spilled.clone();
+            let deleted: Vec<u64> = self.pending.deleted.iter().copied().collect();
+            self.adopt(added, &deleted)?;
+        } else if !self.pending.items.is_empty() || !self.pending.deleted.is_empty() {
+            self.commit_to_log()?;
+        }
+        self.pending = Pending::default();
+        self.tend();
+        Ok(self.committed.0.next_sequence - 1)
+    }
+
+    fn commit_to_log(&mut self) -> Result<()> {
+        let frame = Frame { deleted: self.pending.deleted_before(), added: self.pending_segment()? };
+        if frame == Frame::default() {
+            return Ok(());
+        }
+        let mut state = State::clone(&self.committed.0);
+        let job = &self.job;
+        let may_go = |segment: &Segment| job.as_ref().is_none_or(|job| !job.has(segment));
+        state.apply(&frame, &self.folder.file(&self.log.name), self.folder.stamp, may_go)?;
+        let before = self.log.bytes();
+        self.log.append(&frame)?;
+        state.log_bytes += self.log.bytes() - before;
+        self.publish(state);
+        Ok(())
+    }
+
+    /// The items that are not committed yet, as a segment.
+    fn pending_segment(&self) -> Result<Vec<u8>> {
+        let Some((contents, owners)) = self.pending.columns() else { return Ok(Vec::new()) };
+        let written = ColumnWriter::new(Vec::new(), MAGIC, self.folder.stamp).and_then(|mut writer| {
+            contents.write(&mut writer)?;
+            owners.write(&mut writer)?;
+            writer.finish()
+        });
+        Ok(written.map_err(|error| unwritable(&self.folder.path, &error))?.0)
+    }
+
+    /// Writes the items that are not committed yet to a segment of their own, which nobody sees before the commit.
+    fn spill(&mut self) -> Result<()> {
+        if let Some((contents, owners)) = self.pending.columns() {
+            let name = self.name_segment();
+            let mut file = self.folder.create_columns(&name, MAGIC)?;
+            contents
+                .write(&mut file.columns)
+                .and_then(|()| owners.write(&mut file.columns))
+                .map_err(|error| unwritable(&file.path, &error))?;
+            file.finish()?;
+            let segment = Segment::open(&self.folder.path, &name, self.folder.stamp, self.analyzer().slots())?;
+            self.pending.spilled.push(Live::new(Arc::new(segment)));
+        }
+        self.pending.forget_items();
+        Ok(())
+    }
+
+    /// The first of so many sequences that nobody has.
+    pub(super) fn take_sequences(&mut self, count: u64) -> u64 {
+        let first = self.manifest.next_sequence.max(self.committed.0.next_sequence);
+        self.manifest.next_sequence = first + count;
+        first
+    }
+
+    /// Takes segments that are on disk into the index, and deletes items, at once.
+    pub(super) fn adopt(&mut self, added: Vec<Live>, deleted: &[u64]) -> Result<()> {
+        let in_memory = self.committed.0.lives.iter().filter(|live| live.segment.name().is_none());
+        let mut is_in_log = false;
+        for live in in_memory {
+            for sequence in deleted {
+                is_in_log |= live.segment.with_sequence(*sequence)?.is_some();
+            }
+        }
+        if is_in_log {
+            // The manifest lists what is deleted in segments; items in the log are deleted by the log.
+            self.flush()?;
+        }
+        let mut state = State::clone(&self.committed.0);
+        state.lives.extend(added);
+        state.lives.iter_mut().try_for_each(|live| live.delete(deleted))?;
+        // What is in memory stays behind what is on disk.
+        state.lives.sort_by_key(|live| live.segment.name().is_none());
+        self.replace_manifest(&state, |_| {})?;
+        self.publish(state);
+        Ok(())
+    }
+
+    /// Writes a manifest for this state, with what `change` changes.
+    fn replace_manifest(&mut self, state: &State, change: impl FnOnce(&mut Manifest)) -> Result<()> {
+        let mut manifest = self.manifest.clone();
+        manifest.segments = state
+            .lives
+            .iter()
+            .filter_map(|live| live.segment.name().map(|name| Listed { name: name.into(), bytes: live.segment.size() }))
+            .collect();
+        change(&mut manifest);
+        let mut deleted = Vec::new();
+        for live in state.lives.iter().filter(|live| live.segment.name().is_some()) {
+            deleted.append(&mut live.deleted_sequences()?);
+        }
+        deleted.sort_unstable();
+        manifest.deleted = if deleted.is_empty() {
+            None
+        } else {
+            let name = manifest.name_file("deleted");
+            let mut file = self.folder.create_columns(&name, DELETED_MAGIC)?;
+            file.columns.column(&deleted).map_err(|error| unwritable(&file.path, &error))?;
+            file.finish()?;
+            Some(name)
+        };
+        manifest.save(&self.folder)?;
+        let before = std::mem::replace(&mut self.manifest, manifest);
+        let listed = before.segments.iter().map(|listed| &listed.name).chain(&before.logs).chain(&before.deleted);
+        listed.filter(|name| !self.manifest.has(name)).for_each(|name| self.folder.remove(name));
+        Ok(())
+    }
+
+    fn publish(&mut self, mut state: State) {
+        state.next_sequence = state.next_sequence.max(self.manifest.next_sequence);
+        self.committed = Snapshot(Arc::new(state));
+    }
+
+    /// Begins what should be done beside the writer: the log becomes a segment, or segments become one. If that fails, it
+    /// is tried again after the next commit; what is committed is safe.
+    pub(super) fn tend(&mut self) {
+        if self.job.is_some() {
+            return;
+        }
+        let slots = self.analyzer().slots();
+        if self.log.bytes() >= LOG_BYTES {
+            let logs = self.manifest.logs.clone();
+            if self.begin_log().is_ok() {
+                let name = self.name_segment();
+                self.job = Some(Job::start(&self.folder, name, self.in_memory(), logs, slots));
+            }
+        } else if let Some(sources) = worth_merging(&self.committed.0.lives) {
+            let name = self.name_segment();
+            self.job = Some(Job::start(&self.folder, name, sources, Vec::new(), slots));
+        }
+    }
+
+    fn in_memory(&self) -> Vec<Live> {
+        self.committed.0.lives.iter().filter(|live| live.segment.name().is_none()).cloned().collect()
+    }
+
+    /// Begins a new log behind those that there are.
+    fn begin_log(&mut self) -> Result<()> {
+        let name = self.manifest.name_file("log");
+        let log = Log::create(&self.folder.path, &name, self.folder.stamp)?;
+        let state = self.snapshot().0;
+        self.replace_manifest(&state, |manifest| manifest.logs.push(name))?;
+        self.log = log;
+        Ok(())
+    }
+
+    /// Puts a merged segment in the place of its sources, if it is finished, or waits for it. If it failed, its sources
+    /// stay as they are.
+    fn take_merged(&mut self, wait: bool) {
+        let Some(job) = self.job.take_if(|job| wait || job.is_finished()) else { return };
+        let name = job.name.clone();
+        let (merged, sources, logs) = job.wait();
+        let installed = merged.and_then(|merged| self.install(merged, &sources, &logs));
+        if installed.is_err() {
+            self.folder.remove(&name);
+        }
+    }
+
+    fn install(&mut self, merged: Option<Segment>, sources: &[Arc<Segment>], logs: &[String]) -> Result<()> {
+        let mut state = State::clone(&self.committed.0);
+        let is_source = |live: &Live| sources.iter().any(|source| Arc::ptr_eq(source, &live.segment));
+        // What was deleted while the merge was under way.
+        let mut deleted = Vec::new();
+        for live in state.lives.iter().filter(|live| is_source(live)) {
+            deleted.append(&mut live.deleted_sequences()?);
+        }
+        state.lives.retain(|live| !is_source(live));
+        if let Some(merged) = merged {
+            let mut live = Live::new(Arc::new(merged));
+            live.delete(&deleted)?;
+            state.lives.push(live);
+            state.lives.sort_by_key(|live| live.segment.name().is_none());
+        }
+        self.replace_manifest(&state, |manifest| manifest.logs.retain(|log| !logs.contains(log)))?;
+        if !logs.is_empty() {
+            state.log_bytes = self.log.bytes();
+        }
+        self.publish(state);
+        Ok(())
+    }
+
+    /// Makes one segment of everything that is committed, and removes what is deleted for good.
+    pub fn compact(&mut self) -> Result<()> {
+        self.take_merged(true);
+        let lives = self.committed.0.lives.clone();
+        let is_compact =
+            lives.len() <= 1 && lives.iter().all(|live| live.deleted() == 0 && live.segment.name().is_some());
+        if is_compact && self.log.bytes() == 0 { Ok(()) } else { self.merge_now(&lives) }
+    }
+
+    /// Makes a segment of what is in the log.
+    fn flush(&mut self) -> Result<()> {
+        self.take_merged(true);
+        self.merge_now(&self.in_memory())
+    }
+
+    /// Makes one segment of these, with all that are in memory among them, and begins the log anew.
+    fn merge_now(&mut self, lives: &[Live]) -> Result<()> {
+        let logs = self.manifest.logs.clone();
+        self.begin_log()?;
+        let name = self.name_segment();
+        let merged = write_merged(&self.folder, &name, lives, self.analyzer().slots())?;
+        let sources: Vec<Arc<Segment>> = lives.iter().map(|live| Arc::clone(&live.segment)).collect();
+        self.install(merged, &sources, &logs)
+    }
+
+    /// Waits until nothing is merged in the background any more.
+    pub fn settle(&mut self) {
+        self.tend();
+        while self.job.is_some() {
+            self.take_merged(true);
+            self.tend();
+        }
+    }
+}
+
+impl Drop for Index {
+    fn drop(&mut self) {
+        self.rollback();
+        // A merge that is under way is finished rather than thrown away; if that fails, nothing is lost.
+        self.take_merged(true);
+    }
+}
+
+impl Pending {
+    fn push(&mut self, item: NewItem) {
+        self.bytes += item.id.len()
+            + item.text.as_ref().map_or(0, String::len)
+            + 8 * item.content.set.len()
+            + 2 * item.content.slots.len()
+            + 4 * item.content.keys.len();
+        self.by_id.insert(item.id.clone(), self.items.len());
+        self.items.push(item);
+    }
+
+    /// The items in memory that were not deleted again, in columns; none if there are none.
+    fn columns(&self) -> Option<(Contents, Owners)> {
+        let (mut contents, mut owners) = (Contents::default(), Owners::default());
+        for item in self.items.iter().filter(|item| !self.deleted.contains(&item.sequence)) {
+            contents.push(&item.content, item.text.as_deref());
+            owners.push(&item.id, item.sequence, item.time);
+        }
+        (contents.len() > 0).then_some((contents, owners))
+    }
+
+    /// The sequences that are deleted of items that were there before.
+    fn deleted_before(&self) -> Vec<u64> {
+        let first = self.items.first().map_or(u64::MAX, |item| item.sequence);
+        let mut deleted: Vec<u64> = self.deleted.iter().copied().filter(|sequence| *sequence < first).collect();
+        deleted.sort_unstable();
+        deleted
+    }
+
+    fn forget_items(&mut self) {
+        self.items.clear();
+        self.by_id.clear();
+        self.bytes = 0;
+    }
+}
+
+fn lock(path: &Path) -> Result<File> {
+    let file = File::create(path.join(LOCK)).map_err(|error| unwritable(&path.join(LOCK), &error))?;
+    if file.try_lock().is_err() {
+        return Err(Error::new(
+            ErrorKind::Locked,
+            format!("another program is writing to the index {}", path.display()),
+        )
+        .advise("wait for it to end; reading is possible meanwhile"));
+    }
+    Ok(file)
+}
+
+/// Whether a file that the manifest does not list was left by an index, and not put there by somebody.
+fn is_ours(name: &str) -> bool {
+    ["segment-", "log-", "deleted-", "manifest.part"].iter().any(|beginning| name.starts_with(beginning))
+}
+
+/// Something that no other index has.
+fn draw_stamp() -> u128 {
+    let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    let place = std::ptr::from_ref(&nanoseconds) as usize;
+    xxhash_rust::xxh3::xxh3_128(format!("{nanoseconds} {} {place}", std::process::id()).as_bytes())
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}
