@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lookalike::{Content, Index, IndexOptions, Query, Settings, Shingles, Snapshot};
+use lookalike::{Bands, Batch, Content, Index, IndexOptions, Query, RecordNumber, Settings, Shingles, Snapshot};
 
 use crate::is_long;
 
@@ -10,15 +10,22 @@ fn text(at: usize) -> String {
     (0..12).map(|word| format!("w{} ", (at / 3 * 7 + word * (1 + at % 3)) % 50)).collect()
 }
 
-/// An index with everything in it: two segments, deleted items, a log with several frames.
+/// An index with everything in it: two segments, deleted items in the first, a log with several frames.
 fn build(path: &Path) {
-    let plan = Settings::new(0.5).shingles(Shingles::words(2)).plan().unwrap();
-    let mut index = Index::create_with(path, &plan, &IndexOptions { store_text: true }).unwrap();
-    for at in 0..40 {
+    let settings = Settings::new(0.5).shingles(Shingles::words(2)).bands(Bands::Disjoint { bands: 10, rows: 2 });
+    let mut index =
+        Index::create_with(path, &settings.plan().unwrap(), &IndexOptions { store_text: true }).unwrap();
+    for at in 0..30 {
         index.insert(&format!("id {at}"), Content::Text(&text(at)), Some(at as u64)).unwrap();
     }
     index.commit().unwrap();
     index.compact().unwrap();
+    let (mut loader, mut batch) = (index.loader(1 << 20), Batch::new());
+    for at in 20..40 {
+        batch.push_text(RecordNumber::new(0, at), &text(at as usize));
+    }
+    loader.push(0, &batch).unwrap();
+    index.adopt_loaded(loader.finish().unwrap(), |at| format!("id {}", at + 20).into(), 1).unwrap();
     for at in 30..60 {
         index.insert(&format!("id {at}"), Content::Text(&text(at)), Some(at as u64)).unwrap();
         if at % 7 == 0 {
@@ -53,10 +60,11 @@ fn a_flipped_byte_in_any_file_is_an_error_that_names_it() {
     assert_eq!(expected.len(), 59);
     let files: Vec<_> = std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()).collect();
     let of_kind = |kind: &str| files.iter().filter(|file| file.to_str().unwrap().contains(kind)).count();
-    assert_eq!((of_kind("segment-"), of_kind("log-"), of_kind("manifest")), (1, 1, 1), "{files:?}");
+    let kinds = ["segment-", "deleted-", "log-", "manifest"].map(of_kind);
+    assert_eq!(kinds, [2, 1, 1, 1], "{files:?}");
     for file in files.iter().filter(|file| !file.ends_with("lock")) {
         let whole = std::fs::read(file).unwrap();
-        let step = if is_long() { 1 } else { 61 };
+        let step = if is_long() { 1 } else { 13 };
         for at in (0..whole.len()).step_by(step) {
             let mut flipped = whole.clone();
             flipped[at] ^= 1 << (at / step % 8);
@@ -91,7 +99,7 @@ fn a_query_alone_notices_what_it_would_use() {
     let segment = segment.into_iter().find(|path| path.to_str().unwrap().contains("segment-")).unwrap();
     let whole = std::fs::read(&segment).unwrap();
     let mut noticed = 0;
-    for at in (0..whole.len()).step_by(149) {
+    for at in (0..whole.len()).step_by(29) {
         let mut flipped = whole.clone();
         flipped[at] ^= 0x20;
         std::fs::write(&segment, &flipped).unwrap();
@@ -100,7 +108,7 @@ fn a_query_alone_notices_what_it_would_use() {
             Err(_) => noticed += 1,
         }
     }
-    assert!(noticed > 20, "{noticed}");
+    assert!(noticed > 100, "{noticed}");
 }
 
 #[test]
