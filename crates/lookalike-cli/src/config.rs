@@ -19,7 +19,7 @@ pub(crate) fn with_configuration(
     typed: Vec<OsString>,
 ) -> Result<Vec<OsString>> {
     let Some(path) = given.map(Path::to_path_buf).or_else(nearest) else { return Ok(typed) };
-    let Some(command) = matches.subcommand_name() else { return Ok(typed) };
+    let Some((chosen, at)) = command_of(definition, matches, &typed) else { return Ok(typed) };
     let shown = path.display();
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {shown}"))?;
     let table: Table = text.parse().with_context(|| format!("{shown} is not valid TOML"))?;
@@ -27,19 +27,33 @@ pub(crate) fn with_configuration(
     let mut words = Vec::new();
     for (name, value) in &table {
         let takes = |command: &Command| command.get_arguments().any(|argument| argument.get_long() == Some(name));
-        let chosen = definition.find_subcommand(command).context("the command is defined")?;
         let find =
             |command: &Command| command.get_arguments().find(|argument| argument.get_long() == Some(name)).cloned();
         if let Some(argument) = find(chosen).or_else(|| find(definition)) {
             append(&mut words, name, value, &argument).with_context(|| format!("in {shown}"))?;
-        } else if !definition.get_subcommands().any(takes) {
+        } else if !all_commands(definition).any(takes) {
             bail!("{shown}: no command has a flag --{name}; take the line out, or see lookalike help for the flags");
         }
     }
     // The program's name and everything up to the command's, then the file's words, then the rest.
-    let at = typed.iter().position(|word| word == command).map_or(typed.len(), |at| at + 1);
     let (before, behind) = typed.split_at(at);
     Ok(before.iter().cloned().chain(words).chain(behind.iter().cloned()).collect())
+}
+
+/// The command that was typed, down to the verb, and how many words it takes to get there.
+fn command_of<'a>(definition: &'a Command, matches: &ArgMatches, typed: &[OsString]) -> Option<(&'a Command, usize)> {
+    let (mut command, mut matches, mut at) = (definition, matches, 1);
+    while let Some((name, inner)) = matches.subcommand() {
+        command = command.find_subcommand(name)?;
+        at += typed[at..].iter().position(|word| word == name)? + 1;
+        matches = inner;
+    }
+    (at > 1).then_some((command, at))
+}
+
+/// The commands, and those below them.
+fn all_commands(definition: &Command) -> impl Iterator<Item = &Command> {
+    definition.get_subcommands().flat_map(|command| std::iter::once(command).chain(command.get_subcommands()))
 }
 
 /// The file in this folder, or in the nearest one above that has it.

@@ -9,6 +9,7 @@ mod estimate;
 mod exit;
 mod intake;
 mod interrupt;
+mod load;
 mod memory;
 mod names;
 mod plot;

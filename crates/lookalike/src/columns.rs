@@ -95,6 +95,11 @@ impl<W: Write> ColumnWriter<W> {
         Ok(writer)
     }
 
+    /// What is written to, and how many bytes were.
+    pub(crate) fn out(&self) -> (&W, u64) {
+        (&self.out, self.position)
+    }
+
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.position += bytes.len() as u64;
         self.out.write_all(bytes)

@@ -36,8 +36,8 @@ pub(crate) struct InputArguments {
     pub(crate) inputs: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) read: ReadArguments,
-    /// Compare with these records too, which are never dropped: new versus old
-    #[arg(long, value_name = "FILES", num_args = 1, action = clap::ArgAction::Append)]
+    /// Compare with these records or this index too: new versus old. What is old is never dropped
+    #[arg(long, value_name = "FILES|INDEX", num_args = 1, action = clap::ArgAction::Append)]
     pub(crate) against: Vec<PathBuf>,
     /// Compare only records that have the same value in this field
     #[arg(long, value_name = "FIELD")]
@@ -55,37 +55,56 @@ impl ReadArguments {
             ..ReadOptions::default()
         }
     }
-}
 
-impl InputArguments {
-    /// The old inputs, and the new ones.
-    pub(crate) fn resolve(&self, tmp: &Path) -> Result<(Vec<Input>, Vec<Input>)> {
+    /// The inputs that were typed, or standard input if there are none.
+    pub(crate) fn resolve(&self, typed: &[PathBuf], tmp: &Path) -> Result<Vec<Input>> {
         let stdin = [PathBuf::from("-")];
-        let inputs = if !self.inputs.is_empty() {
-            self.inputs.as_slice()
+        let typed = if !typed.is_empty() {
+            typed
         } else if std::io::stdin().is_terminal() {
             bail!("no input; name files, folders or globs, or pipe records into standard input");
         } else {
             &stdin
         };
-        let names_stdin = |paths: &[PathBuf]| paths.iter().any(|path| path.as_os_str() == "-");
-        if names_stdin(inputs) && names_stdin(&self.against) {
-            bail!(
-                "standard input cannot be both the records and what they are compared with; name a file for one of them"
-            );
-        }
-        let format = self.read.input_format;
-        let resolve = |paths: &[PathBuf]| Inputs::resolve_with(paths, format, tmp, &mut Stdin::default());
-        let new = resolve(inputs)?;
-        let is_guess = |input: &&Input| format.is_none() && input.is_stdin() && input.format == Format::Text;
-        if new.iter().find(is_guess).is_some() {
+        let format = self.input_format;
+        let inputs = Inputs::resolve_with(typed, format, tmp, &mut Stdin::default())?;
+        let is_guess = |input: &Input| format.is_none() && input.is_stdin() && input.format == Format::Text;
+        if inputs.iter().any(is_guess) {
             bail!(
                 "the format of standard input cannot be told from its content; say which with --input-format: csv, tsv, \
                  lines, sets, or txt if all of it is one record"
             );
         }
-        let old = if self.against.is_empty() { Vec::new() } else { resolve(&self.against)? };
+        Ok(inputs)
+    }
+}
+
+impl InputArguments {
+    /// The old inputs, and the new ones.
+    pub(crate) fn resolve(&self, tmp: &Path) -> Result<(Vec<Input>, Vec<Input>)> {
+        let names_stdin = |paths: &[PathBuf]| paths.iter().any(|path| path.as_os_str() == "-");
+        if (names_stdin(&self.inputs) || self.inputs.is_empty()) && names_stdin(&self.against) {
+            bail!(
+                "standard input cannot be both the records and what they are compared with; name a file for one of them"
+            );
+        }
+        let new = self.read.resolve(&self.inputs, tmp)?;
+        let format = self.read.input_format;
+        let old = match self.against_index() {
+            None if !self.against.is_empty() => {
+                Inputs::resolve_with(&self.against, format, tmp, &mut Stdin::default())?
+            }
+            _ => Vec::new(),
+        };
         Ok((old, new))
+    }
+
+    /// The index that records are compared with, if it is one.
+    pub(crate) fn against_index(&self) -> Option<&Path> {
+        match self.against.as_slice() {
+            [path] if lookalike::index::is_index(path) => Some(path),
+            _ => None,
+        }
     }
 }
 

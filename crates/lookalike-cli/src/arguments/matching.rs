@@ -57,6 +57,15 @@ pub(crate) enum MeasureName {
     Containment,
 }
 
+impl From<MeasureName> for Measure {
+    fn from(name: MeasureName) -> Self {
+        match name {
+            MeasureName::Jaccard => Self::Jaccard,
+            MeasureName::Containment => Self::Containment,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum VerifyName {
     Exact,
@@ -76,10 +85,7 @@ impl MatchArguments {
         let settings = Settings {
             threshold: self.threshold,
             recall: self.recall,
-            measure: match self.measure {
-                MeasureName::Jaccard => Measure::Jaccard,
-                MeasureName::Containment => Measure::Containment,
-            },
+            measure: self.measure.into(),
             shingles: self.shingles,
             bag: self.bag,
             normalize: self.normalize,

@@ -13,7 +13,7 @@ use std::str::FromStr;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 pub(crate) use input::{InputArguments, ReadArguments};
-pub(crate) use matching::MatchArguments;
+pub(crate) use matching::{MatchArguments, MeasureName};
 pub(crate) use output::{ResultArguments, ResultFormat};
 
 use crate::config;
@@ -56,6 +56,10 @@ pub(crate) enum Command {
     Groups(crate::command::groups::GroupsArguments),
     /// Say how alike two documents are, and which passages they share
     Compare(crate::command::compare::CompareArguments),
+    /// Make, change and look after an index of records
+    Index(crate::command::index::IndexArguments),
+    /// Say what in an index is like these records
+    Query(crate::command::query::QueryArguments),
     /// Explain what settings mean: bands, S-curve, recall, memory. Reads no data
     Plan(crate::command::plan::PlanArguments),
     /// Measure recall and precision on this data, against the exact answer

@@ -5,8 +5,10 @@ pub(crate) mod compare;
 pub(crate) mod dedup;
 pub(crate) mod generate;
 pub(crate) mod groups;
+pub(crate) mod index;
 pub(crate) mod pairs;
 pub(crate) mod plan;
+pub(crate) mod query;
 pub(crate) mod stage;
 
 use std::sync::Arc;
@@ -35,6 +37,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit> {
         Command::Compare(arguments) => compare::run(arguments, global),
         Command::Plan(arguments) => plan::run(arguments, global),
         Command::Audit(arguments) => audit::run(arguments, global),
+        Command::Index(arguments) => index::run(arguments, global),
+        Command::Query(arguments) => query::run(arguments, global),
         Command::Stage(arguments) => stage::run(arguments, global),
         Command::Generate(arguments) => generate::run(arguments),
     }

@@ -26,11 +26,16 @@ pub struct Loader {
     shingler: Shingler,
     store_text: bool,
     segment_bytes: usize,
+    /// The open segment: its file, once there is one, what is still in memory of it, and its batches by order and number
+    /// of records.
+    file: Option<HiddenColumns>,
     contents: Contents,
-    /// The batches of the open segment: order and number of records.
     batches: Vec<(u64, usize)>,
     loaded: Vec<Loaded>,
 }
+
+/// Bytes in memory that are worth writing.
+const WORTH_WRITING: usize = 1 << 20;
 
 /// A segment whose items have no names yet.
 pub struct Loaded {
@@ -48,6 +53,7 @@ impl Index {
             shingler: self.plan().shingler(),
             store_text: self.stores_text(),
             segment_bytes,
+            file: None,
             contents: Contents::default(),
             batches: Vec::new(),
             loaded: Vec::new(),
@@ -111,6 +117,7 @@ impl Clone for Loader {
             analyzer: Arc::clone(&self.analyzer),
             names: Arc::clone(&self.names),
             shingler: self.shingler.clone(),
+            file: None,
             contents: Contents::default(),
             batches: Vec::new(),
             loaded: Vec::new(),
@@ -123,7 +130,7 @@ impl Loader {
     /// Adds a batch. Batches are numbered by their place among all that are loaded.
     pub fn push(&mut self, order: u64, batch: &Batch) -> Result<()> {
         let is_behind = self.batches.last().is_some_and(|(last, _)| *last > order);
-        if self.contents.bytes() >= self.segment_bytes || is_behind {
+        if self.contents.file_bytes() >= self.segment_bytes || is_behind {
             self.end_segment()?;
         }
         for record in 0..batch.len() {
@@ -135,7 +142,24 @@ impl Loader {
             self.contents.push(&self.analyzer.analyze(&mut self.shingler, content), text);
         }
         self.batches.push((order, batch.len()));
+        if self.contents.set_bytes() >= WORTH_WRITING {
+            let (contents, file) = self.open_file()?;
+            contents.write_sets(&mut file.columns).map_err(|error| unwritable(&file.path, &error))?;
+            file.sync_beside();
+        }
         Ok(())
+    }
+
+    /// What is in memory of the open segment, and its file.
+    fn open_file(&mut self) -> Result<(&mut Contents, &mut HiddenColumns)> {
+        let file = match self.file.take() {
+            Some(file) => file,
+            None => {
+                let name = format!("segment-load-{}", self.names.fetch_add(1, Ordering::Relaxed));
+                self.folder.create_columns(&name, MAGIC)?
+            }
+        };
+        Ok((&mut self.contents, self.file.insert(file)))
     }
 
     /// Writes what is open, and gives back all that was loaded.
@@ -148,11 +172,10 @@ impl Loader {
         if self.contents.len() == 0 {
             return Ok(());
         }
-        let name = format!("segment-load-{}", self.names.fetch_add(1, Ordering::Relaxed));
-        let mut file = self.folder.create_columns(&name, MAGIC)?;
-        let contents = std::mem::take(&mut self.contents);
-        contents.write(&mut file.columns).map_err(|error| unwritable(&file.path, &error))?;
-        self.loaded.push(Loaded { file, batches: std::mem::take(&mut self.batches) });
+        let (contents, file) = self.open_file()?;
+        std::mem::take(contents).write(&mut file.columns).map_err(|error| unwritable(&file.path, &error))?;
+        let batches = std::mem::take(&mut self.batches);
+        self.loaded.extend(self.file.take().map(|file| Loaded { file, batches }));
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
 
 use super::failure::unwritable;
 use crate::columns::{BLOCK_BYTES, ColumnWriter, Magic};
@@ -21,7 +22,14 @@ pub(super) struct HiddenColumns {
     pub(super) columns: ColumnWriter<BufWriter<File>>,
     pub(super) path: PathBuf,
     hidden: Hidden,
+    /// Brings to the disk what has been written so far.
+    syncing: Option<JoinHandle<()>>,
+    /// How much there was when that began.
+    synced: u64,
 }
+
+/// So much is worth bringing to the disk while more is written.
+const WORTH_SYNCING: u64 = 64 << 20;
 
 /// A hidden file that goes away unless it was given another name.
 struct Hidden(PathBuf);
@@ -44,7 +52,7 @@ impl Folder {
         let columns = File::create(&hidden)
             .and_then(|file| ColumnWriter::new(BufWriter::with_capacity(16 * BLOCK_BYTES, file), magic, self.stamp))
             .map_err(|error| unwritable(&path, &error))?;
-        Ok(HiddenColumns { columns, path, hidden: Hidden(hidden) })
+        Ok(HiddenColumns { columns, path, hidden: Hidden(hidden), syncing: None, synced: 0 })
     }
 
     /// Writes a small file, durable when this returns, in place of what had the name before.
@@ -79,6 +87,22 @@ impl HiddenColumns {
     /// Decides for another name.
     pub(super) fn rename_to(&mut self, path: &Path) {
         self.path = path.into();
+    }
+
+    /// Brings what was written so far to the disk, beside what is written next: at the end there is less to wait for.
+    pub(super) fn sync_beside(&mut self) {
+        let (out, position) = self.columns.out();
+        let is_busy = self.syncing.as_ref().is_some_and(|thread| !thread.is_finished());
+        if position - self.synced < WORTH_SYNCING || is_busy {
+            return;
+        }
+        self.synced = position;
+        if let Ok(file) = out.get_ref().try_clone() {
+            // Should it fail, so will the sync at the end.
+            self.syncing = Some(std::thread::spawn(move || {
+                let _ = file.sync_data();
+            }));
+        }
     }
 
     /// Makes the file durable and names it.

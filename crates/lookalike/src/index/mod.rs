@@ -51,3 +51,8 @@ pub use bulk::{Loaded, Loader};
 pub use search::{Answer, Match, Query};
 pub use snapshot::{Info, Item, Snapshot};
 pub use writer::{Index, IndexOptions};
+
+/// Whether there is an index at this path.
+pub fn is_index(path: &std::path::Path) -> bool {
+    path.join(manifest::NAME).is_file()
+}

@@ -36,7 +36,10 @@ const IDS: Table = Table { entries: column::ID_ENTRIES, starts: column::ID_START
 /// The contents of items on their way into a segment.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
+    /// Elements that have not been written yet.
     sets: Vec<u64>,
+    /// How many elements have.
+    written: u64,
     set_ends: Vec<u64>,
     slots: Vec<u16>,
     entries: Vec<u64>,
@@ -49,18 +52,28 @@ impl Contents {
         self.set_ends.len()
     }
 
-    /// Bytes that they take.
+    /// Bytes that they take in the file, about.
+    pub(super) fn file_bytes(&self) -> usize {
+        self.bytes() + 8 * self.written as usize
+    }
+
+    /// Bytes that they take in memory.
     pub(super) fn bytes(&self) -> usize {
         8 * (self.sets.len() + self.set_ends.len() + self.entries.len() + self.text_ends.len())
             + 2 * self.slots.len()
             + self.texts.len()
     }
 
+    /// Bytes of the elements that are in memory.
+    pub(super) fn set_bytes(&self) -> usize {
+        8 * self.sets.len()
+    }
+
     /// Adds an item; its text if it is to be stored.
     pub(super) fn push(&mut self, content: &Analyzed, text: Option<&str>) {
         let item = self.len() as u32;
         self.sets.extend_from_slice(&content.set);
-        self.set_ends.push(self.sets.len() as u64);
+        self.set_ends.push(self.written + self.sets.len() as u64);
         self.slots.extend_from_slice(&content.slots);
         self.entries.extend(content.keys.iter().map(|key| entry(*key, item)));
         if let Some(text) = text {
@@ -69,8 +82,20 @@ impl Contents {
         }
     }
 
+    /// Writes the elements that are here: most of what there is, so it need not stay in memory.
+    pub(super) fn write_sets<W: Write>(&mut self, writer: &mut ColumnWriter<W>) -> io::Result<()> {
+        if self.written == 0 {
+            writer.begin_column();
+        }
+        writer.append(&self.sets)?;
+        self.written += self.sets.len() as u64;
+        self.sets.clear();
+        Ok(())
+    }
+
     pub(super) fn write<W: Write>(mut self, writer: &mut ColumnWriter<W>) -> io::Result<()> {
-        writer.column(&self.sets)?;
+        self.write_sets(writer)?;
+        writer.end_column()?;
         writer.column(&self.set_ends)?;
         writer.column(&self.slots)?;
         write_table(writer, &mut self.entries)?;

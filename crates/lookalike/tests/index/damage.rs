@@ -13,8 +13,7 @@ fn text(at: usize) -> String {
 /// An index with everything in it: two segments, deleted items in the first, a log with several frames.
 fn build(path: &Path) {
     let settings = Settings::new(0.5).shingles(Shingles::words(2)).bands(Bands::Disjoint { bands: 10, rows: 2 });
-    let mut index =
-        Index::create_with(path, &settings.plan().unwrap(), &IndexOptions { store_text: true }).unwrap();
+    let mut index = Index::create_with(path, &settings.plan().unwrap(), &IndexOptions { store_text: true }).unwrap();
     for at in 0..30 {
         index.insert(&format!("id {at}"), Content::Text(&text(at)), Some(at as u64)).unwrap();
     }

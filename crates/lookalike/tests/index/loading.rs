@@ -38,10 +38,7 @@ fn load(index: &mut Index, texts: &[String]) -> Vec<Loaded> {
 fn answers(index: &Index, texts: &[String]) -> Vec<Vec<(String, f64)>> {
     let snapshot = index.snapshot();
     let found = |text: &String| snapshot.query(Content::Text(text), &Query::default()).unwrap().matches;
-    texts
-        .iter()
-        .map(|text| found(text).into_iter().map(|found| (found.id, found.similarity)).collect())
-        .collect()
+    texts.iter().map(|text| found(text).into_iter().map(|found| (found.id, found.similarity)).collect()).collect()
 }
 
 fn create(path: &Path) -> Index {

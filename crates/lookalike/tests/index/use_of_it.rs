@@ -102,7 +102,9 @@ fn texts_times_and_what_is_old() {
     let plan = Settings::new(0.8).plan().unwrap();
     let mut index = Index::create_with(&path, &plan, &IndexOptions { store_text: true }).unwrap();
     for at in 0..10u64 {
-        index.insert(&at.to_string(), text(&format!("text number {at} of many more to come")), Some(at * 1000)).unwrap();
+        index
+            .insert(&at.to_string(), text(&format!("text number {at} of many more to come")), Some(at * 1000))
+            .unwrap();
     }
     let last = index.commit().unwrap();
     let item = index.snapshot().get("7").unwrap().unwrap();

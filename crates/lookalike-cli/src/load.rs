@@ -1,0 +1,97 @@
+//! From inputs to the items of an index, on all threads.
+
+use std::borrow::Cow;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Result;
+use lookalike::index::{Loaded, Loader};
+use lookalike::{Batch, Content, Index, RecordNumber, Stage, Watch};
+use lookalike_io::{Chunk, Parsed, Reader, read_all};
+
+use crate::interrupt;
+use crate::memory::Budget;
+use crate::names::{Records, Stretch};
+use crate::progress::Progress;
+
+/// Bytes of a segment that one thread fills: fewer segments are quicker to search.
+const MOST_SEGMENT_BYTES: u64 = 1 << 30;
+
+/// What was loaded into an index.
+pub(crate) struct Load {
+    pub(crate) records: Records,
+    /// How many items it replaced.
+    pub(crate) replaced: u64,
+}
+
+/// Puts all records of these inputs into an index.
+pub(crate) fn load(index: &mut Index, reader: &Reader, budget: &Budget, progress: &Progress) -> Result<Load> {
+    progress.begin(Stage::Read, Some(reader.inputs().iter().map(|input| input.size).sum()));
+    let loader = index.loader(segment_bytes(budget));
+    let take = |(loader, stretches): &mut (Loader, Vec<(u64, Stretch)>), chunk: &Chunk, parsed: &mut Parsed| {
+        loader.push(chunk.order, &parsed.batch)?;
+        progress.count_records(parsed.batch.len() as u64);
+        progress.advance(chunk.file_bytes);
+        stretches.push((chunk.order, Stretch::take(chunk.input, parsed)));
+        Ok::<_, anyhow::Error>(())
+    };
+    let threads = budget.threads();
+    let states = read_all(reader, threads, interrupt::flag(), || (loader.clone(), Vec::new()), take)?;
+    let (mut loaded, mut stretches) = (Vec::new(), Vec::new());
+    for (loader, mut read) in states {
+        loaded.append(&mut loader.finish()?);
+        stretches.append(&mut read);
+    }
+    stretches.sort_by_key(|(order, _)| *order);
+    let stretches = stretches.into_iter().map(|(_, stretch)| stretch).collect();
+    let records = Records::new(reader.inputs().to_vec(), 0, stretches);
+    records.check_ids()?;
+    let replaced = adopt(index, loaded, |record| records.name(record), progress)?;
+    Ok(Load { records, replaced })
+}
+
+/// Puts some records of these inputs into an index: those that `name` names.
+pub(crate) fn load_some<'a>(
+    index: &mut Index,
+    reader: &Reader,
+    budget: &Budget,
+    wanted: impl Fn(RecordNumber) -> bool + Sync,
+    names: &[Cow<'a, str>],
+    progress: &Progress,
+) -> Result<u64> {
+    let loader = index.loader(segment_bytes(budget));
+    let take = |(loader, batch): &mut (Loader, Batch), chunk: &Chunk, parsed: &mut Parsed| {
+        batch.clear();
+        for (record, number) in parsed.batch.numbers().iter().enumerate().filter(|(_, number)| wanted(**number)) {
+            match parsed.batch.content(record) {
+                Content::Text(text) => batch.push_text(*number, text),
+                Content::Set(items) => batch.push_set(*number, items.iter().copied()),
+            }
+        }
+        loader.push(chunk.order, batch)?;
+        Ok::<_, anyhow::Error>(())
+    };
+    let start = || (loader.clone(), Batch::new());
+    let states = read_all(reader, budget.threads(), interrupt::flag(), start, take)?;
+    let mut loaded = Vec::new();
+    for (loader, _) in states {
+        loaded.append(&mut loader.finish()?);
+    }
+    adopt(index, loaded, |record| Cow::Borrowed(&*names[record]), progress)
+}
+
+fn adopt<'a>(
+    index: &mut Index,
+    loaded: Vec<Loaded>,
+    name: impl Fn(usize) -> Cow<'a, str>,
+    progress: &Progress,
+) -> Result<u64> {
+    progress.begin(Stage::Write, None);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    let replaced = index.adopt_loaded(loaded, name, now)?;
+    index.settle();
+    Ok(replaced)
+}
+
+fn segment_bytes(budget: &Budget) -> usize {
+    (budget.bytes / (3 * budget.threads() as u64)).min(MOST_SEGMENT_BYTES) as usize
+}
