@@ -8,9 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Result, bail};
+use lookalike::index::OldItem;
 use lookalike::{Method, Plan, Segment, Shard, Sketched, Sketcher, Stage, Watch};
 use lookalike_io::{Chunk, Compression, Input, Parsed, ReadOptions, Reader, read_all};
 
+use crate::against::AgainstIndex;
 use crate::arguments::{InputArguments, ResourceArguments};
 use crate::estimate::{COMPRESSION_RATIO, check_disk, duration, work_bytes};
 use crate::interrupt;
@@ -36,6 +38,8 @@ const NOT_SKETCHED: &str =
 pub(crate) struct Intake {
     pub(crate) old: Vec<Sketched>,
     pub(crate) new: Vec<Sketched>,
+    /// The items of an index that are the old records, if they are.
+    pub(crate) items: Vec<OldItem>,
     pub(crate) records: Records,
     pub(crate) reader: Reader,
     /// Where work files are left, if they are.
@@ -85,7 +89,15 @@ pub(crate) fn read(
 ) -> Result<Intake> {
     let Request { input: arguments, resources, .. } = request;
     let budget = Budget::new(resources.memory, resources.threads())?;
-    let (old, new) = arguments.resolve(&resources.tmp())?;
+    let (mut old, new) = arguments.resolve(&resources.tmp())?;
+    let index = match arguments.against_index() {
+        Some(_) if request.part != Part::Everything => {
+            bail!("stages compare with files, not with an index; leave that to dedup")
+        }
+        Some(path) => Some(AgainstIndex::open(path, plan, arguments.within.is_some(), &resources.tmp())?),
+        None => None,
+    };
+    old.extend(index.as_ref().map(|index| index.input.clone()));
     let output_bytes = check_outputs(&old, &new)?;
     if let Some(output) = request.output {
         let advice = "name one on another disk; if you know that much will be dropped, write to standard output";
@@ -98,7 +110,13 @@ pub(crate) fn read(
     };
     let old_inputs = old.len();
     let inputs: Vec<Input> = old.into_iter().chain(new).collect();
-    let identity = Identity { command: request.command, plan, options: &options, output: request.output };
+    let identity = Identity {
+        command: request.command,
+        plan,
+        options: &options,
+        output: request.output,
+        index: index.as_ref().map(AgainstIndex::sequence),
+    };
     let place = WorkPlace::of(&identity, &inputs, resources.tmp.as_deref(), resources.restart)?;
     let place = if request.part == Part::Everything { place } else { place.share()? };
     let gathering = Gathering {
@@ -149,11 +167,18 @@ pub(crate) fn read(
         }
         stretches.push(stretch);
     }
+    let mut items = Vec::new();
+    if let Some(index) = &index {
+        let (sketched, stretch, found) = index.old_records(plan, &new)?;
+        old.push(sketched);
+        stretches.insert(0, stretch);
+        items = found;
+    }
     let records = Records::new(reader.inputs().to_vec(), old_inputs, stretches);
     records.check_ids()?;
     let room = gathering.room();
     let work = gathering.work.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(Intake { old, new, records, reader, work, room })
+    Ok(Intake { old, new, items, records, reader, work, room })
 }
 
 /// Whether the shingles of all records are kept. Those of compressed inputs are, if they surely fit: to decompress an input

@@ -1,5 +1,6 @@
 //! The program `lookalike`: finds near-duplicate documents and similar sets.
 
+mod against;
 mod allocator;
 mod arguments;
 mod command;

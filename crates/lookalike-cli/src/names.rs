@@ -37,6 +37,14 @@ impl Stretch {
         stretch
     }
 
+    /// The items of an index, which stands among the inputs.
+    pub(crate) fn of_items<'a>(input: usize, ids: impl Iterator<Item = &'a str>) -> Self {
+        let mut stretch = Self { input, ids: Ids::default(), raw_lengths: Vec::new(), bad: Vec::new() };
+        ids.for_each(|id| stretch.ids.push(Some(id)));
+        stretch.raw_lengths.resize(stretch.ids.len(), 0);
+        stretch
+    }
+
     pub(crate) fn input(&self) -> usize {
         self.input
     }

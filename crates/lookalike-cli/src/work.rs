@@ -48,6 +48,8 @@ pub(crate) struct Identity<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) options: &'a ReadOptions,
     pub(crate) output: Option<&'a Path>,
+    /// The state of the index that records are compared with.
+    pub(crate) index: Option<u64>,
 }
 
 /// An input as it was looked at.
@@ -87,7 +89,12 @@ impl WorkPlace {
     /// The place of this run's work folder: in `tmp`, or else beside the output, or else among the system's temporary
     /// files. `restart` has it emptied when it is opened.
     pub(crate) fn of(identity: &Identity<'_>, inputs: &[Input], tmp: Option<&Path>, restart: bool) -> Result<Self> {
-        let seen: Vec<Seen> = inputs.iter().map(Seen::of).collect();
+        let mut seen: Vec<Seen> = inputs.iter().map(Seen::of).collect();
+        if let (Some(first), Some(sequence)) = (seen.first_mut(), identity.index) {
+            // What stands for the index says nothing of what is in it.
+            *first =
+                Seen { name: std::mem::take(&mut first.name), size: sequence, modified: None, how: "index".into() };
+        }
         let names: Vec<&String> = seen.iter().map(|seen| &seen.name).collect();
         let output = identity.output.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.into()));
         let settings = format!(

@@ -4,18 +4,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
-use lookalike::{Outcome, Shard, Stage, Watch};
+use lookalike::{Index, Outcome, Shard, Stage, Watch};
 use lookalike_io::{
-    Annotation, AtomicFile, Compression, FinishedFile, Format, Input, RawSpan, Rewrite, annotate, read_start,
+    Annotation, AtomicFile, Compression, FinishedFile, Format, Input, RawSpan, Reader, Rewrite, annotate, read_start,
     remove_abandoned, rewrite, rewrite_to_file,
 };
 
-use super::find;
 use super::pairs::{PairLimit, write_pairs};
+use super::{Found, find};
 use crate::arguments::{GlobalArguments, InputArguments, MatchArguments, ResourceArguments, ResultFormat};
 use crate::destinations::{Destinations, Wanted};
 use crate::exit::{Exit, is_closed_pipe};
 use crate::intake::{KeepShingles, Part, Request};
+use crate::load::load_some;
+use crate::memory::Budget;
 use crate::names::Records;
 use crate::progress::Progress;
 use crate::results::{Cell, Column, Sink, Table};
@@ -83,6 +85,9 @@ struct DedupOutput {
     /// Keep all records, and add to each its group, role, group size and similarity
     #[arg(long)]
     annotate: bool,
+    /// Take what was kept into the index that --against names
+    #[arg(long, requires = "against", conflicts_with_all = ["check", "dry_run"])]
+    add: bool,
     /// Do not write the records; the exit status is 1 if there are near-duplicates
     #[arg(long)]
     check: bool,
@@ -113,6 +118,12 @@ pub(super) fn run_part(arguments: &DedupArguments, global: &GlobalArguments, par
     let progress = Progress::new(global);
     let progress = if part == Part::Everything { progress } else { progress.expecting_reuse() };
     let output = &arguments.output;
+    // Opened first, so that nobody else changes it meanwhile.
+    let mut index = match (output.add, arguments.input.against_index()) {
+        (false, _) => None,
+        (true, Some(path)) => Some(Index::open(path)?),
+        (true, None) => bail!("--add takes what was kept into an index; name one with --against"),
+    };
     // Parts that write at the same time must not take each other's unfinished files for abandoned ones.
     if part == Part::Everything {
         remove_abandoned([&output.dropped, &output.pairs].into_iter().flatten().map(PathBuf::as_path));
@@ -160,12 +171,30 @@ pub(super) fn run_part(arguments: &DedupArguments, global: &GlobalArguments, par
     if let Some(error) = seen_enough {
         return Err(error);
     }
+    if let Some(index) = &mut index {
+        add_kept(index, &found, arguments, &progress)?;
+    }
     summary::report(global, &found.plan, outcome, records, &progress);
     let has_duplicates = outcome.summary().dropped > 0;
     if part == Part::Everything {
         found.settle();
     }
     Ok(if output.check && has_duplicates { Exit::No } else { Exit::Done })
+}
+
+/// Takes the records that were kept into an index.
+fn add_kept(index: &mut Index, found: &Found, arguments: &DedupArguments, progress: &Progress) -> Result<()> {
+    let (outcome, resources) = (&found.outcome, &arguments.resources);
+    let new = outcome.old()..outcome.len();
+    let kept = |record: &usize| outcome.is_kept(*record);
+    let names: Vec<_> = new.clone().filter(kept).map(|record| found.records.name(record)).collect();
+    let numbers = &outcome.numbers()[new.clone()];
+    let is_kept = |number| numbers.binary_search(&number).is_ok_and(|at| outcome.is_kept(new.start + at));
+    let budget = Budget::new(resources.memory, resources.threads())?;
+    // From the beginning, whatever an interrupted run had read before.
+    let reader = Reader::open(found.records.inputs().to_vec(), arguments.input.read.options())?;
+    load_some(index, &reader, &budget, is_kept, &names, progress)?;
+    Ok(())
 }
 
 /// Writes the records of the inputs of a part; files have yet to appear, standard output is done.

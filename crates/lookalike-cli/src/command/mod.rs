@@ -17,6 +17,7 @@ use anyhow::Result;
 use lookalike::{Outcome, Plan, Resources, Shard, Stage};
 use lookalike_io::Input;
 
+use crate::against::ItemsFirst;
 use crate::arguments::{Arguments, Command, GlobalArguments, MatchArguments};
 use crate::exit::Exit;
 use crate::intake::{self, Intake, Request};
@@ -75,9 +76,11 @@ fn find(
         progress.say(&plan.to_string());
     }
     request.resources.limit_threads()?;
-    let Intake { old, new, records, reader, work, room } = intake::read(request, check_outputs, &plan, progress)?;
+    let Intake { old, new, items, records, reader, work, room } =
+        intake::read(request, check_outputs, &plan, progress)?;
     let threads = request.resources.threads();
     let supply = SecondRead { reader: &reader, records: &records, plan: &plan, threads };
+    let supply = ItemsFirst { items: &items, records: supply };
     let resources = Resources { supply: Some(&supply), room, work: work.as_ref().map(|work| work.folder()) };
     let outcome = plan.finish_with(old, new, &resources, progress)?;
     Ok(Found { plan, records, outcome, work })
@@ -93,7 +96,7 @@ fn prepare(
 ) -> Result<()> {
     let plan = matching.plan()?;
     request.resources.limit_threads()?;
-    let Intake { old, new, records, reader, work, room } = intake::read(request, check_outputs, &plan, progress)?;
+    let Intake { old, new, records, reader, work, room, .. } = intake::read(request, check_outputs, &plan, progress)?;
     let supply = SecondRead { reader: &reader, records: &records, plan: &plan, threads: request.resources.threads() };
     let resources = Resources { supply: Some(&supply), room, work: work.as_ref().map(|work| work.folder()) };
     Ok(plan.prepare(stage, shard, (old, new), &resources, progress)?)

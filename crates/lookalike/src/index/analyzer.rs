@@ -4,7 +4,7 @@ use crate::band::BandKeys;
 use crate::batch::Content;
 use crate::plan::{Method, Plan, Scheme};
 use crate::shingle::{Shingler, sort_distinct};
-use crate::sketch::MinHash;
+use crate::sketch::{EMPTY_SLOT, MinHash};
 
 use super::table::key_of;
 
@@ -26,6 +26,16 @@ pub(super) struct Analyzed {
     pub(super) slots: Vec<u16>,
     /// The keys that it is found under; none for an empty content.
     pub(super) keys: Vec<u32>,
+}
+
+impl Analyzed {
+    /// A set as it is looked up without sketches.
+    pub(super) fn of_set(set: Vec<u64>) -> Self {
+        let mut keys: Vec<u32> = set.iter().map(|element| key_of(*element)).collect();
+        // Two elements may have the same 32 bits.
+        keys.dedup();
+        Self { set, slots: Vec::new(), keys }
+    }
 }
 
 impl Analyzer {
@@ -68,34 +78,23 @@ impl Analyzer {
         };
         let distinct = sort_distinct(&mut set);
         set.truncate(distinct);
-        let (mut slots, mut keys) = (Vec::new(), Vec::new());
         match &self.sketching {
-            Some((minhash, band_keys)) => {
-                let sketch = minhash.sketch(&set);
-                slots.extend(sketch.iter().map(|slot| *slot as u16));
-                if !set.is_empty() {
-                    keys = self.keys_of_sketch(band_keys, &sketch);
-                }
+            Some((minhash, _)) if !set.is_empty() => {
+                let sketched = self.analyze_sketch(&minhash.sketch(&set));
+                Analyzed { set, ..sketched }
             }
-            None => keys.extend(set.iter().map(|element| key_of(*element))),
+            Some((minhash, _)) => Analyzed { slots: vec![EMPTY_SLOT as u16; minhash.slots()], ..Analyzed::default() },
+            None => Analyzed::of_set(set),
         }
-        // Two elements may have the same 32 bits.
-        keys.dedup();
-        Analyzed { set, slots, keys }
-    }
-
-    fn keys_of_sketch(&self, band_keys: &BandKeys, sketch: &[u32]) -> Vec<u32> {
-        let mut keys = Vec::new();
-        band_keys.append(sketch, 0, &mut keys);
-        let mut keys: Vec<u32> = keys.into_iter().map(key_of).collect();
-        keys.sort_unstable();
-        keys
     }
 
     /// What a sketch alone tells: its slots and its keys.
     pub(super) fn analyze_sketch(&self, sketch: &[u32]) -> Analyzed {
         let Some((_, band_keys)) = &self.sketching else { return Analyzed::default() };
-        let mut keys = self.keys_of_sketch(band_keys, sketch);
+        let mut keys = Vec::new();
+        band_keys.append(sketch, 0, &mut keys);
+        let mut keys: Vec<u32> = keys.into_iter().map(key_of).collect();
+        keys.sort_unstable();
         keys.dedup();
         Analyzed { set: Vec::new(), slots: sketch.iter().map(|slot| *slot as u16).collect(), keys }
     }

@@ -30,6 +30,7 @@
 //! - Under one key, the 2,000 newest items are looked at ([`Answer::bounded`] tells).
 //! - Fewer than 2³² items a segment.
 
+mod against;
 mod analyzer;
 mod background;
 mod bulk;
@@ -47,6 +48,7 @@ mod stored;
 mod table;
 mod writer;
 
+pub use against::OldItem;
 pub use bulk::{Loaded, Loader};
 pub use search::{Answer, Match, Query};
 pub use snapshot::{Info, Item, Snapshot};

@@ -142,7 +142,7 @@ impl Snapshot {
     }
 
     /// The items that share a key, each once.
-    fn under_keys(&self, asked: &Analyzed, bounded: &mut u64) -> Result<Vec<Place>> {
+    pub(super) fn under_keys(&self, asked: &Analyzed, bounded: &mut u64) -> Result<Vec<Place>> {
         let mut places = Vec::new();
         for key in &asked.keys {
             let start = places.len();
@@ -172,7 +172,7 @@ impl Snapshot {
     }
 
     /// Keeps what agrees in so many MinHash values.
-    fn keep_agreeing(&self, places: &mut Vec<Place>, asked: &Analyzed, least: u32) -> Result<()> {
+    pub(super) fn keep_agreeing(&self, places: &mut Vec<Place>, asked: &Analyzed, least: u32) -> Result<()> {
         let mut result = Ok(());
         places.retain(|place| match self.live(*place).segment.slots(place.1) {
             Ok(slots) => agreement(slots, &asked.slots) >= least,
@@ -185,7 +185,7 @@ impl Snapshot {
     }
 
     /// The items that share one of the rarest elements: no other can be as alike as the threshold asks.
-    fn in_lists(&self, asked: &Analyzed, threshold: f64) -> Result<Vec<Place>> {
+    pub(super) fn in_lists(&self, asked: &Analyzed, threshold: f64) -> Result<Vec<Place>> {
         let mut counted = Vec::with_capacity(asked.keys.len());
         for key in &asked.keys {
             let counts = self.0.lives.iter().map(|live| live.segment.with_key(*key).map(<[u64]>::len));

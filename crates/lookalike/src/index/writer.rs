@@ -23,12 +23,10 @@ use crate::settings::Verify;
 use crate::shingle::Shingler;
 
 const LOCK: &str = "lock";
-/// What the log may hold before its items become a segment.
+/// What the log may hold before its items become a segment, unless told otherwise.
 const LOG_BYTES: u64 = 32 << 20;
-/// A writer that is so far ahead of the merging waits for it.
-const MOST_LOG_BYTES: u64 = 8 * LOG_BYTES;
-/// Items of one commit that take more become a segment at once, without the log.
-const LARGE_COMMIT_BYTES: usize = 16 << 20;
+/// A writer whose log holds so many times as much waits for the merging.
+const FAR_AHEAD: u64 = 8;
 
 /// How an index is made.
 #[derive(Clone, Debug, Default)]
@@ -52,6 +50,7 @@ pub struct Index {
     pending: Pending,
     shingler: Shingler,
     job: Option<Job>,
+    log_limit: u64,
 }
 
 /// What was asked for since the last commit.
@@ -151,7 +150,23 @@ impl Index {
         manifest.next_sequence = state.next_sequence;
         let shingler = state.analyzer.plan().shingler();
         let committed = Snapshot(Arc::new(state));
-        Self { folder, _lock: lock, manifest, log, committed, pending: Pending::default(), shingler, job: None }
+        Self {
+            folder,
+            _lock: lock,
+            manifest,
+            log,
+            committed,
+            pending: Pending::default(),
+            shingler,
+            job: None,
+            log_limit: LOG_BYTES,
+        }
+    }
+
+    /// Sets how many bytes the log may hold before its items become a segment: 32 MiB unless told otherwise. A smaller log
+    /// takes less memory and is opened faster, and there are more segments to merge.
+    pub fn limit_log(&mut self, bytes: u64) {
+        self.log_limit = bytes;
     }
 
     /// The plan that the index was made for.
@@ -198,7 +213,8 @@ impl Index {
             text,
         };
         self.pending.push(item);
-        if self.pending.bytes >= LARGE_COMMIT_BYTES {
+        // So many items become a segment at once, without the log.
+        if self.pending.bytes as u64 >= self.log_limit / 2 {
             self.spill()?;
         }
         Ok(())
@@ -255,7 +271,7 @@ impl Index {
     /// If it cannot be written, nothing of it is: it can be tried again, or rolled back.
     pub fn commit(&mut self) -> Result<u64> {
         self.take_merged(false);
-        if self.log.bytes() >= MOST_LOG_BYTES {
+        if self.log.bytes() >= FAR_AHEAD * self.log_limit {
             // The merging does not keep up, or fails.
             self.flush()?;
         }
@@ -388,7 +404,7 @@ impl Index {
             return;
         }
         let slots = self.analyzer().slots();
-        if self.log.bytes() >= LOG_BYTES {
+        if self.log.bytes() >= self.log_limit {
             let logs = self.manifest.logs.clone();
             if self.begin_log().is_ok() {
                 let name = self.name_segment();

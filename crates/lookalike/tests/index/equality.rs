@@ -68,6 +68,9 @@ fn it_equals_a_model_in_memory() {
         let path = folder.path().join("index");
         let plan = draw_plan(&mut random);
         let mut index = Index::create(&path, &plan).unwrap();
+        // Now and then the log is so small that everything becomes a segment, and segments are merged.
+        let log_limit = [1 << 20, 20_000, 1_000][random.below(3)];
+        index.limit_log(log_limit);
         let (mut model, mut committed) = (Model::new(&plan), Model::new(&plan));
         let mut texts = Vec::new();
         for step in 0..60 {
@@ -90,6 +93,7 @@ fn it_equals_a_model_in_memory() {
                 16 => {
                     drop(index);
                     index = Index::open(&path).unwrap();
+                    index.limit_log(log_limit);
                     model = committed.clone();
                 }
                 17 => index.compact().unwrap(),

@@ -1,6 +1,7 @@
 //! The index: what it answers, what it survives, and what it refuses.
 
 mod damage;
+mod durability;
 mod equality;
 mod loading;
 mod model;

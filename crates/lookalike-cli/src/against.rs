@@ -1,0 +1,68 @@
+//! Records of a batch run against an index: its items that may be alike are the old records.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use lookalike::index::OldItem;
+use lookalike::{Asked, Batch, Error, Plan, RecordNumber, ShingleLists, Sketched, Snapshot, Supply, Take};
+use lookalike_io::{Format, Input};
+
+use crate::names::Stretch;
+
+/// An index that records are compared with.
+pub(crate) struct AgainstIndex {
+    snapshot: Snapshot,
+    /// Stands for the index among the inputs. Nothing is read from it.
+    pub(crate) input: Input,
+}
+
+impl AgainstIndex {
+    pub(crate) fn open(path: &Path, plan: &Plan, has_within: bool, tmp: &Path) -> Result<Self> {
+        if has_within {
+            bail!("an index knows no fields, so --within cannot be used with it; leave it out, or compare with files");
+        }
+        let snapshot = Snapshot::open(path)?;
+        snapshot.check_plan(plan)?;
+        let mut input = Input::from_file(&path.join("lock"), Path::new("lock"), Some(Format::Jsonl), tmp)?;
+        input.name = path.into();
+        Ok(Self { snapshot, input })
+    }
+
+    /// What the answer depends on: the state of the index.
+    pub(crate) fn sequence(&self) -> u64 {
+        self.snapshot.info().sequence
+    }
+
+    /// The items that may be like these records: sketched, named, and as they are.
+    pub(crate) fn old_records(&self, plan: &Plan, new: &[Sketched]) -> Result<(Sketched, Stretch, Vec<OldItem>)> {
+        let items = self.snapshot.items_like(new)?;
+        let mut batch = Batch::new();
+        for (position, item) in (0..).zip(&items) {
+            batch.push_set(RecordNumber::new(0, position), item.elements.iter().copied());
+        }
+        let keeps_shingles = new.iter().any(|batch| batch.shingle_bytes() > 0);
+        let sketcher = plan.sketcher();
+        let mut sketcher = if keeps_shingles { sketcher } else { sketcher.forget_shingles() };
+        let stretch = Stretch::of_items(0, items.iter().map(|item| item.id.as_str()));
+        Ok((sketcher.sketch(&batch), stretch, items))
+    }
+}
+
+/// Supplies the elements of items, and lets somebody else supply those of records.
+pub(crate) struct ItemsFirst<'a, S> {
+    pub(crate) items: &'a [OldItem],
+    pub(crate) records: S,
+}
+
+impl<S: Supply> Supply for ItemsFirst<'_, S> {
+    fn supply(&self, asked: &[Asked], take: &Take<'_>) -> Result<(), Error> {
+        let count = asked.partition_point(|asked| (asked.record as usize) < self.items.len());
+        let (of_items, of_records) = asked.split_at(count);
+        if !of_items.is_empty() {
+            let mut lists = ShingleLists::default();
+            of_items.iter().for_each(|asked| lists.push(&self.items[asked.record as usize].elements));
+            take(0, &mut lists)?;
+        }
+        self.records.supply(of_records, &|first, lists| take(count + first, lists))
+    }
+}

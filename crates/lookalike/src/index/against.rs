@@ -1,0 +1,116 @@
+//! Which items of an index may be like the records of a batch run: they are its old records.
+
+use rayon::prelude::*;
+
+use super::analyzer::Analyzed;
+use super::failure::failed;
+use super::snapshot::Snapshot;
+use super::table::key_of;
+use crate::error::Result;
+use crate::plan::Plan;
+use crate::shingle::{Shape, sort_distinct};
+use crate::sketched::Sketched;
+use crate::work::columns;
+
+/// An item that may be like a record.
+#[derive(Clone, Debug)]
+pub struct OldItem {
+    /// What it is called.
+    pub id: String,
+    /// The hashes of its elements, each once.
+    pub elements: Vec<u64>,
+}
+
+impl Snapshot {
+    /// Refuses a plan that the index was not made for: its sketches could not be compared.
+    pub fn check_plan(&self, plan: &Plan) -> Result<()> {
+        let ours = self.plan();
+        if plan.fingerprint() == ours.fingerprint() && plan.method() == ours.method() {
+            return Ok(());
+        }
+        let described = |plan: &Plan| {
+            let settings = plan.settings();
+            let scheme = match plan.method() {
+                crate::plan::Method::Sketches(scheme) => format!("--bands {}", scheme.bands),
+                crate::plan::Method::InvertedLists => "--exact".to_owned(),
+            };
+            format!(
+                "-t {} --shingles {} --normalize {} --seed {} {scheme}{}",
+                settings.threshold,
+                settings.shingles,
+                plan.normalize(),
+                settings.seed,
+                if settings.bag { " --bag" } else { "" }
+            )
+        };
+        Err(failed(format!(
+            "the index {} was made with other settings: {} instead of {}",
+            self.0.path.display(),
+            described(ours),
+            described(plan)
+        ))
+        .advise("use the settings of the index"))
+    }
+
+    /// The items that may be like one of these records, oldest first. What is alike is among them, with the probability
+    /// that the plan promises; not all are.
+    pub fn items_like(&self, records: &[Sketched]) -> Result<Vec<OldItem>> {
+        let pieces = records.par_iter().map(|batch| self.places_like(batch)).collect::<Result<Vec<_>>>()?;
+        let mut places = pieces.concat();
+        places.par_sort_unstable();
+        places.dedup();
+        let items = places.into_iter().map(|(live, item)| {
+            let segment = &self.0.lives[live as usize].segment;
+            let old = OldItem { id: segment.id(item)?.into(), elements: segment.set(item)?.to_vec() };
+            Ok((segment.sequence(item)?, old))
+        });
+        let mut items = items.collect::<Result<Vec<_>>>()?;
+        items.sort_by_key(|(sequence, _)| *sequence);
+        Ok(items.into_iter().map(|(_, item)| item).collect())
+    }
+
+    fn places_like(&self, batch: &Sketched) -> Result<Vec<(u32, u32)>> {
+        let analyzer = &self.0.analyzer;
+        let mut places = Vec::new();
+        let Some(scheme) = analyzer.scheme() else {
+            let threshold = self.plan().settings().threshold;
+            for record in 0..batch.len() {
+                let mut set = batch.shingles.as_ref().map_or_else(Vec::new, |lists| lists.get(record).to_vec());
+                let distinct = sort_distinct(&mut set);
+                set.truncate(distinct);
+                places.extend(self.in_lists(&Analyzed::of_set(set), threshold)?);
+            }
+            return Ok(places);
+        };
+        let (keys, slots) = columns_of(batch)?;
+        let mut bounded = 0;
+        for record in (0..batch.len()).filter(|record| batch.shapes[*record] != Shape::Empty) {
+            let of_record = keys.iter().skip(record).step_by(batch.len());
+            let mut asked = Analyzed {
+                set: Vec::new(),
+                slots: slots[record * analyzer.slots()..][..analyzer.slots()].to_vec(),
+                keys: of_record.map(|key| key_of(*key)).collect(),
+            };
+            asked.keys.sort_unstable();
+            asked.keys.dedup();
+            let mut found = self.under_keys(&asked, &mut bounded)?;
+            self.keep_agreeing(&mut found, &asked, scheme.least_agreement)?;
+            places.append(&mut found);
+        }
+        Ok(places)
+    }
+}
+
+/// The keys of a batch, band by band, and its slots; from its work file if they are there.
+fn columns_of(batch: &Sketched) -> Result<(Vec<u64>, Vec<u16>)> {
+    let Some(stored) = &batch.stored else { return Ok((batch.keys.clone(), batch.slots.clone())) };
+    let (file, rows) = (&stored.file, &stored.rows);
+    let all = file.len_of::<u64>(columns::MARKS).max(1);
+    let bands = file.len_of::<u64>(columns::KEYS) / all;
+    let mut keys = Vec::with_capacity(bands * rows.len());
+    for band in 0..bands {
+        keys.append(&mut file.read(columns::KEYS, band * all + rows.start..band * all + rows.end)?);
+    }
+    let width = file.len_of::<u16>(columns::SLOTS) / all;
+    Ok((keys, file.read(columns::SLOTS, rows.start * width..rows.end * width)?))
+}
