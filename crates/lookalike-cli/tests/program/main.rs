@@ -12,6 +12,7 @@ mod conduct;
 mod configuration;
 mod determinism;
 mod formats;
+mod indexing;
 mod interruption;
 mod lists;
 mod outputs;

@@ -1,0 +1,183 @@
+//! An index from the command line.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::folder::Folder;
+use crate::texts::{FERRY, LATE_FERRY, LIBRARY, Numbers, corpus, is_long, jsonl};
+
+fn with_index(flags: &str) -> Folder {
+    let folder = Folder::with("a.jsonl", jsonl(&[("ferry", FERRY), ("library", LIBRARY)]));
+    folder.done(&format!("index build i a.jsonl {flags}"));
+    folder
+}
+
+#[test]
+fn build_query_add_remove() {
+    let folder = with_index("");
+    folder
+        .write("q.jsonl", jsonl(&[("late", LATE_FERRY), ("none", "nothing like it was ever written here before now")]));
+    assert_eq!(folder.done("query i q.jsonl").text(), "late\tferry\t0.866667\n");
+    let run = folder.done("index add i q.jsonl");
+    assert!(run.stderr.contains("2 added, 0 of them in place of others"), "{}", run.stderr);
+    assert_eq!(folder.done("query i q.jsonl --limit 1").text(), "late\tlate\t1.000000\nnone\tnone\t1.000000\n");
+    // The same id again replaces.
+    folder.write("q.jsonl", jsonl(&[("late", LIBRARY)]));
+    let run = folder.done("index add i q.jsonl");
+    assert!(run.stderr.contains("1 added, 1 of them in place of others"), "{}", run.stderr);
+    assert_eq!(folder.done("query i q.jsonl").text(), "late\tlibrary\t1.000000\nlate\tlate\t1.000000\n");
+    assert!(folder.done("index remove i --id late").stderr.contains("1 removed, 3 items left"));
+    assert_eq!(folder.done("query i q.jsonl").text(), "late\tlibrary\t1.000000\n");
+    folder.done("index compact i");
+    assert!(folder.done("index check i").stderr.contains("3 items"));
+    let info: serde_json::Value = serde_json::from_str(folder.done("index info i --json").text()).unwrap();
+    assert_eq!((&info["items"], &info["deleted"], &info["segments"]), (&3.into(), &0.into(), &1.into()));
+    // Nothing is that old; everything is older than no time.
+    assert!(folder.done("index remove i --older-than 1w").stderr.contains("0 removed"));
+    std::thread::sleep(Duration::from_millis(5));
+    assert!(folder.done("index remove i --older-than 0s").stderr.contains("3 removed, 0 items left"));
+    assert_eq!(folder.run("query i q.jsonl").status, Some(1), "nothing is alike");
+}
+
+#[test]
+fn spellings_from_standard_input() {
+    let folder = Folder::with("words.txt", "stick\nstitch\nshtick\nthick\ntick\nshock\nelephant\n");
+    folder.done("index build words.idx words.txt --input-format lines --exact --shingles chars:2 -t 0.5");
+    let run = folder.run_with_stdin("query words.idx --input-format lines --limit 2", b"shtick\n");
+    assert_eq!(run.text(), "-:1\twords.txt:3\t1.000000\n-:1\twords.txt:5\t0.600000\n", "{}", run.stderr);
+    let run = folder.run_with_stdin("query words.idx --input-format lines -t 1 --measure containment", b"tick\n");
+    assert_eq!(run.text(), "-:1\twords.txt:1\t1.000000\n-:1\twords.txt:3\t1.000000\n-:1\twords.txt:5\t1.000000\n");
+}
+
+#[test]
+fn dedup_against_an_index_is_dedup_against_its_files() {
+    let corpus = corpus(6_000);
+    let lines: Vec<&str> = corpus.split_inclusive('\n').collect();
+    let folder = Folder::with("old.jsonl", lines[..2500].concat());
+    folder.write("new.jsonl", lines[2500..].concat());
+    for flags in ["-t 0.7", "-t 0.7 --exact", "-t 0.7 --memory 60MiB", "-t 0.6 --measure containment"] {
+        let made = flags.replace("--memory 60MiB", "");
+        let _ = std::fs::remove_dir_all(folder.path("i"));
+        folder.done(&format!("index build i old.jsonl {made}"));
+        let outputs = |against: &str| {
+            folder.done(&format!("dedup new.jsonl --against {against} -o out.jsonl --dropped d.tsv {flags}"));
+            (folder.text("out.jsonl"), folder.text("d.tsv"))
+        };
+        let expected = outputs("old.jsonl");
+        assert!(expected.1.lines().count() > 1_000);
+        assert!(outputs("i") == expected, "{flags}");
+    }
+}
+
+#[test]
+fn what_was_kept_is_added() {
+    let corpus = corpus(3_000);
+    let lines: Vec<&str> = corpus.split_inclusive('\n').collect();
+    let folder = Folder::with("1.jsonl", lines[..1000].concat());
+    folder.write("2.jsonl", lines[1000..2000].concat());
+    folder.write("3.jsonl", lines[2000..].concat());
+    folder.write("all.jsonl", &corpus);
+    folder.done("dedup all.jsonl -o expected.jsonl -t 0.7");
+    folder.write("nothing.jsonl", "");
+    folder.done("index build i nothing.jsonl -t 0.7");
+    let mut kept = String::new();
+    for part in 1..=3 {
+        folder.done(&format!("dedup {part}.jsonl --against i --add -o out.jsonl -t 0.7"));
+        kept += &folder.text("out.jsonl");
+        folder.done("index check i");
+    }
+    // What comes in parts is kept as what comes at once.
+    assert!(kept == folder.text("expected.jsonl"));
+    // All of it was seen by now.
+    folder.done("dedup all.jsonl --against i -o out.jsonl -t 0.7");
+    assert_eq!(folder.text("out.jsonl"), "");
+}
+
+#[test]
+fn what_cannot_be_is_said() {
+    let folder = with_index("");
+    folder.write("other.jsonl", jsonl(&[("x", LIBRARY)]));
+    let refused = |arguments: &str, why: &str| {
+        let before = folder.contents();
+        let run = folder.run(arguments);
+        assert_eq!(run.status, Some(2), "{arguments}: {}", run.stderr);
+        assert!(run.stderr.contains(why), "{arguments}: {}", run.stderr);
+        assert!(folder.contents() == before, "{arguments} changed something");
+    };
+    refused("index build i a.jsonl", "is an index already");
+    refused("index build a.jsonl other.jsonl", "no empty folder");
+    refused("index add nowhere a.jsonl", "nowhere is not an index");
+    refused("query a.jsonl a.jsonl", "an index is a folder");
+    refused("index remove i --id nobody", "holds no record with the id \"nobody\"");
+    refused("index remove i", "--older-than");
+    refused("index remove i --older-than soon", "no age");
+    refused("index build j missing.jsonl", "missing.jsonl");
+    refused("query i a.jsonl -t 2", "out of range");
+    refused("query i a.jsonl --measure containment", "--exact");
+    refused("dedup other.jsonl --against i -o out.jsonl -t 0.7", "was made with other settings");
+    refused("dedup other.jsonl --against a.jsonl --add -o out.jsonl", "name one with --against");
+    refused("dedup other.jsonl --against i --within lang -o out.jsonl", "--within");
+    folder.write("twice.jsonl", jsonl(&[("x", LIBRARY), ("x", FERRY)]));
+    refused("index build j twice.jsonl", "stands twice");
+    refused("index add i twice.jsonl", "stands twice");
+    folder.write("broken.jsonl", "{\"id\": 1, \"text\": \"fine\"}\n{\"id\": 2\n");
+    refused("index add i broken.jsonl", "broken.jsonl");
+    assert_eq!(folder.done("query i other.jsonl").text(), "x\tlibrary\t1.000000\n");
+    // Below what it was made for, it says so.
+    let run = folder.done("query i other.jsonl -t 0.1");
+    assert!(run.stderr.contains("made for 0.8"), "{}", run.stderr);
+}
+
+#[test]
+fn an_index_that_cannot_be_written_can_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = with_index("");
+    let set_mode = |mode| {
+        std::fs::set_permissions(folder.path("i"), std::fs::Permissions::from_mode(mode)).unwrap();
+        std::fs::set_permissions(folder.path("i/lock"), std::fs::Permissions::from_mode(mode & 0o666)).unwrap();
+    };
+    set_mode(0o555);
+    assert_eq!(folder.done("query i a.jsonl").text().lines().count(), 2);
+    let is_root = std::fs::write(folder.path("i/probe"), "").is_ok();
+    if !is_root {
+        let run = folder.run("index add i a.jsonl");
+        assert!(run.status == Some(2) && run.stderr.contains("reading is enough"), "{}", run.stderr);
+    }
+    set_mode(0o755);
+}
+
+#[test]
+fn a_killed_build_or_add_leaves_the_index_as_it_was() {
+    let corpus = corpus(20_000);
+    let folder = Folder::with("a.jsonl", &corpus);
+    folder.write("b.jsonl", jsonl(&[("ferry", FERRY)]));
+    let mut numbers = Numbers(5);
+    let mut kill_while = |arguments: &str| {
+        let mut child = folder.command(arguments).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(numbers.below(400)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    };
+    for _ in 0..if is_long() { 30 } else { 4 } {
+        kill_while("index build i a.jsonl");
+        if folder.path("i").exists() {
+            assert!(folder.done("index check i").stderr.contains("20000 items"));
+            std::fs::remove_dir_all(folder.path("i")).unwrap();
+        }
+    }
+    folder.done("index build i b.jsonl");
+    assert_eq!(
+        folder.names(),
+        ["a.jsonl", "b.jsonl", "i/", "i/lock", "i/log-000001", "i/manifest", "i/segment-000002"]
+    );
+    for _ in 0..if is_long() { 30 } else { 4 } {
+        kill_while("index add i a.jsonl");
+        let said = folder.done("index check i").stderr;
+        assert!(said.contains("1 items") || said.contains("20001 items"), "{said}");
+        assert!(folder.done("query i b.jsonl").text().starts_with("ferry\tferry\t1.000000"));
+    }
+    folder.done("index add i a.jsonl");
+    folder.done("index compact i");
+    assert!(folder.done("index check i").stderr.contains("20001 items"));
+    assert_eq!(folder.names().len(), 7, "{:?}", folder.names());
+}
