@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use lookalike::{Batch, KeepValue, Measure, Outcome, Plan, RecordNumber, Settings, Sketched, Unwatched, hash_item};
+use lookalike::{Batch, Content, Index, KeepValue, Measure, Outcome, Plan, Query, RecordNumber, Settings, Sketched};
+use lookalike::{Unwatched, hash_item};
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -78,6 +79,41 @@ impl Case {
     }
 }
 
+impl Case {
+    /// The pairs, asked for one record at a time of an index that holds the others.
+    fn check_index(&self, settings: Settings) {
+        let context = format!("{} ({settings:?})", self.name);
+        let plan = settings.plan().unwrap_or_else(|error| panic!("{context}: {error}"));
+        let folder = tempfile::tempdir().unwrap();
+        let mut index = Index::create(&folder.path().join("index"), &plan).unwrap();
+        let id = |record: &Table| record["id"].as_str().unwrap().to_owned();
+        let mut found = Vec::new();
+        for (at, record) in self.old.iter().chain(&self.records).enumerate() {
+            let items: Vec<u64>;
+            let content = match &record["text"] {
+                Value::String(text) => Content::Text(text),
+                Value::Array(list) => {
+                    items = list.iter().map(|item| hash_item(item_bytes(item))).collect();
+                    Content::Set(&items)
+                }
+                other => panic!("{other} is neither a text nor a set"),
+            };
+            if at >= self.old.len() {
+                let matches = index.snapshot().query(content, &Query::default()).unwrap().matches;
+                found.extend(matches.into_iter().map(|item| (item.id, id(record), item.similarity)));
+            }
+            index.insert(&id(record), content, None).unwrap();
+            index.commit().unwrap();
+        }
+        let expected = self.pairs.iter().map(|(left, right, how)| (left.clone(), right.clone(), fraction(how)));
+        let mut expected: Vec<_> = expected.collect();
+        let order = |left: &(String, String, f64), right: &(String, String, f64)| left.partial_cmp(right).unwrap();
+        found.sort_by(order);
+        expected.sort_by(order);
+        assert_eq!(found, expected, "pairs of an index: {context}");
+    }
+}
+
 fn item_bytes(item: &Value) -> &[u8] {
     item.as_str().expect("an item is a text").as_bytes()
 }
@@ -100,6 +136,11 @@ fn every_case_with_and_without_sketches() {
                 case.check(case.settings.clone().exact(true));
                 if case.settings.measure == Measure::Jaccard {
                     case.check(case.settings.clone().recall(CERTAIN));
+                }
+                // An index knows no fields.
+                if case.settings.measure == Measure::Jaccard && case.within.is_none() {
+                    case.check_index(case.settings.clone().exact(true));
+                    case.check_index(case.settings.clone().recall(CERTAIN));
                 }
                 cases += 1;
             }

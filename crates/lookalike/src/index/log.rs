@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::failure::{damaged, unreadable, unwritable};
+use crate::columns::has_checksum;
 use crate::error::Result;
 
 const MAGIC: [u8; 8] = *b"LKALOGF\x01";
@@ -156,12 +157,12 @@ enum Found {
 fn read_frame(bytes: &[u8], place: u64) -> Found {
     let Some((header, rest)) = bytes.split_first_chunk::<FRAME_HEADER_BYTES>() else { return Found::Unfinished };
     let bad = |bytes: &[u8]| if has_zero_sector(bytes, place) { Found::Unfinished } else { Found::Damaged };
-    if number(&header[16..]) != xxh3_64_with_seed(&header[..16], place) {
+    if !cfg!(fuzzing) && number(&header[16..]) != xxh3_64_with_seed(&header[..16], place) {
         return bad(bytes);
     }
     let length = number(&header[..8]) as usize;
     let Some(payload) = rest.get(..length) else { return Found::Unfinished };
-    if xxh3_64(payload) != number(&header[8..16]) {
+    if !has_checksum(payload, number(&header[8..16])) {
         return bad(payload);
     }
     match Frame::of(payload) {

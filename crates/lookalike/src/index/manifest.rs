@@ -126,7 +126,8 @@ impl Manifest {
         let body = body.strip_suffix('\n').ok_or_else(|| damaged(path))?;
         let words = line.strip_prefix(MAGIC).and_then(|rest| rest.strip_prefix(' ')?.split_once(' '));
         let (version, checksum) = words.ok_or_else(|| damaged(path))?;
-        if checksum != format!("{:016x}", xxh3_64(body.as_bytes())) {
+        // As it is written, to the letter.
+        if !cfg!(fuzzing) && checksum != format!("{:016x}", xxh3_64(body.as_bytes())) {
             return Err(damaged(path));
         }
         if version != VERSION.to_string() {

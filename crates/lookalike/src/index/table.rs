@@ -68,6 +68,9 @@ impl Table {
             return Ok(&[]);
         }
         let bits = (places - 1).trailing_zeros();
+        if bits > 32 || !(places - 1).is_power_of_two() {
+            return Err(file.damaged());
+        }
         let place = (u64::from(key) >> (32 - bits)) as usize;
         let bounds = file.slice::<u64>(self.starts, place..place + 2)?;
         let near = file.slice::<u64>(self.entries, bounds[0] as usize..bounds[1] as usize)?;

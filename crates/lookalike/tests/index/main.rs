@@ -5,6 +5,7 @@ mod durability;
 mod equality;
 mod loading;
 mod model;
+mod old_files;
 #[path = "../random/mod.rs"]
 mod random;
 mod use_of_it;
