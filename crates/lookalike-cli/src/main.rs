@@ -2,6 +2,7 @@
 
 mod against;
 mod allocator;
+mod answer;
 mod arguments;
 mod command;
 mod config;
@@ -17,6 +18,7 @@ mod plot;
 mod progress;
 mod results;
 mod second_read;
+mod serve;
 mod stdin;
 mod summary;
 mod try_each;

@@ -64,6 +64,8 @@ pub(crate) enum Command {
     Plan(crate::command::plan::PlanArguments),
     /// Measure recall and precision on this data, against the exact answer
     Audit(crate::command::audit::AuditArguments),
+    /// Answer over HTTP: search, compare and update an index; with a page for browsers
+    Serve(crate::command::serve::ServeArguments),
     /// Do what dedup does stage by stage, in parts that a batch queue can run
     Stage(crate::command::stage::StageArguments),
     /// Print the man page, shell completions or the schema of lookalike.toml
@@ -128,6 +130,14 @@ impl FromStr for Threads {
     }
 }
 
+impl Threads {
+    /// As many as were asked for, or one for each core.
+    pub(crate) fn or_cores(asked: Option<Self>) -> usize {
+        let available = || std::thread::available_parallelism().map_or(1, usize::from);
+        asked.map_or_else(available, |threads| threads.0)
+    }
+}
+
 /// How much of the machine to use.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Resources")]
@@ -148,8 +158,7 @@ pub(crate) struct ResourceArguments {
 
 impl ResourceArguments {
     pub(crate) fn threads(&self) -> usize {
-        let available = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.threads.map_or_else(available, |threads| threads.0)
+        Threads::or_cores(self.threads)
     }
 
     /// Gives the engine as many threads as were asked for. Called once, before any work.

@@ -10,8 +10,8 @@ use anyhow::bail;
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory};
 use lookalike::{Comparison, Measure, Passage};
-use serde_json::json;
 
+use crate::answer::ComparisonAnswer;
 use crate::arguments::{Arguments, GlobalArguments, MatchArguments, ReadArguments, ResourceArguments};
 use crate::exit::Exit;
 use crate::intake::read_one_text;
@@ -51,7 +51,8 @@ pub(crate) fn run(arguments: &CompareArguments, global: &GlobalArguments) -> Res
     let comparison = plan.compare(&left, &right);
     let mut out = anstream::stdout().lock();
     if global.json {
-        writeln!(out, "{}", as_json(&comparison, &left, &right))?;
+        let answer = ComparisonAnswer::new(&comparison, &left, &right);
+        writeln!(out, "{}", serde_json::to_value(answer)?)?;
     } else {
         write_words(&mut out, &comparison)?;
         if std::io::stdout().is_terminal() {
@@ -139,43 +140,4 @@ fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 fn harmless(text: &str) -> String {
     let is_harmless = |character: char| !character.is_control() || matches!(character, '\n' | '\t');
     text.chars().map(|character| if is_harmless(character) { character } else { '\u{fffd}' }).collect()
-}
-
-fn as_json(comparison: &Comparison, left: &str, right: &str) -> serde_json::Value {
-    let (in_left, in_right) = (Characters::new(left), Characters::new(right));
-    let passages: Vec<_> = comparison
-        .passages
-        .iter()
-        .map(|passage| {
-            json!({
-                "tokens": passage.tokens,
-                "left": in_left.span(&passage.left), "right": in_right.span(&passage.right),
-                "text": &left[passage.left.clone()],
-            })
-        })
-        .collect();
-    json!({
-        "jaccard": comparison.jaccard(),
-        "left_in_right": comparison.left_in_right(),
-        "right_in_left": comparison.right_in_left(),
-        "shared": comparison.shared,
-        "left_shingles": comparison.left_shingles,
-        "right_shingles": comparison.right_shingles,
-        "estimate": comparison.estimate.map(|estimate| estimate.similarity),
-        "standard_error": comparison.estimate.map(|estimate| estimate.standard_error),
-        "passages": passages,
-    })
-}
-
-/// Turns byte offsets of a text into character offsets.
-struct Characters(Vec<usize>);
-
-impl Characters {
-    fn new(text: &str) -> Self {
-        Self(text.char_indices().map(|(at, _)| at).collect())
-    }
-
-    fn span(&self, bytes: &Range<usize>) -> [usize; 2] {
-        [bytes.start, bytes.end].map(|byte| self.0.partition_point(|at| *at < byte))
-    }
 }

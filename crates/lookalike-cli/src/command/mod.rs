@@ -9,6 +9,7 @@ pub(crate) mod index;
 pub(crate) mod pairs;
 pub(crate) mod plan;
 pub(crate) mod query;
+pub(crate) mod serve;
 pub(crate) mod stage;
 
 use std::sync::Arc;
@@ -40,6 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit> {
         Command::Audit(arguments) => audit::run(arguments, global),
         Command::Index(arguments) => index::run(arguments, global),
         Command::Query(arguments) => query::run(arguments, global),
+        Command::Serve(arguments) => serve::run(arguments, global),
         Command::Stage(arguments) => stage::run(arguments, global),
         Command::Generate(arguments) => generate::run(arguments),
     }

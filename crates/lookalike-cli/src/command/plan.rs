@@ -7,8 +7,8 @@ use anyhow::Result;
 use clap::Args;
 use lookalike::{Method, Plan, Verify};
 use lookalike_io::output::AtomicFile;
-use serde_json::json;
 
+use crate::answer::PlanAnswer;
 use crate::arguments::{GlobalArguments, MatchArguments};
 use crate::estimate::{Estimate, LISTED_SHINGLE_BYTES};
 use crate::exit::Exit;
@@ -48,7 +48,8 @@ pub(crate) fn run(arguments: &PlanArguments, global: &GlobalArguments) -> Result
     });
     let mut out = anstream::stdout().lock();
     if global.json {
-        writeln!(out, "{}", as_json(&plan, estimate.as_ref()))?;
+        let answer = PlanAnswer::new(&plan, TENTHS, estimate.as_ref());
+        writeln!(out, "{}", serde_json::to_value(answer)?)?;
         return Ok(Exit::Done);
     }
     writeln!(out, "{plan}")?;
@@ -85,8 +86,11 @@ fn memory(plan: &Plan) -> String {
     }
 }
 
+/// Points of the curve that are listed.
+const TENTHS: u32 = 10;
+
 fn tenths() -> impl Iterator<Item = f64> {
-    (1..=10).map(|tenth| f64::from(tenth) / 10.0)
+    (1..=TENTHS).map(|tenth| f64::from(tenth) / f64::from(TENTHS))
 }
 
 /// The share of pairs that are found and reported: below the threshold none is, unless candidates are not checked.
@@ -105,32 +109,4 @@ fn percent(share: f64) -> String {
     let places = if (10.0..=99.9).contains(&percent) { 1 } else { 2 };
     let shown = format!("{percent:.places$}");
     if share < 1.0 && shown.parse() == Ok(100.0) { ">99.9".into() } else { shown }
-}
-
-fn as_json(plan: &Plan, estimate: Option<&Estimate>) -> serde_json::Value {
-    let settings = plan.settings();
-    let rule = plan.bucket_rule();
-    let curve: Vec<_> =
-        tenths().map(|similarity| json!({"similarity": similarity, "compared": plan.compares(similarity), "found": plan.finds(similarity)})).collect();
-    let scheme = match plan.method() {
-        Method::Sketches(scheme) => json!({
-            "hashes": scheme.slots,
-            "bands": scheme.bands.to_string(),
-            "least_agreement": scheme.least_agreement,
-            "every_pair_up_to": rule.every_pair_up_to,
-            "first_in_larger_buckets": rule.first,
-        }),
-        _ => serde_json::Value::Null,
-    };
-    json!({
-        "settings": settings,
-        "normalize": plan.normalize().to_string(),
-        "scheme": scheme,
-        "finds_at_threshold": plan.finds(settings.threshold),
-        "curve": curve,
-        "sketch_bytes": plan.sketch_bytes(),
-        "run": estimate,
-        "gives_up": plan.gives_up(),
-        "fingerprint": format!("{:016x}", plan.fingerprint()),
-    })
 }

@@ -1,0 +1,101 @@
+//! How alike two texts are, and the passages they share, as JSON.
+
+use std::ops::Range;
+
+use lookalike::Comparison;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// How alike two texts are, and where.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ComparisonAnswer {
+    /// Shared shingles over all shingles of both.
+    jaccard: f64,
+    /// How much of the left text is in the right one.
+    left_in_right: f64,
+    /// How much of the right text is in the left one.
+    right_in_left: f64,
+    /// Shingles that both have.
+    shared: usize,
+    /// Different shingles of the left text.
+    left_shingles: usize,
+    /// Different shingles of the right text.
+    right_shingles: usize,
+    /// The Jaccard similarity that the sketches tell; null where the settings use none.
+    estimate: Option<f64>,
+    /// The standard error of that estimate.
+    standard_error: Option<f64>,
+    /// What both have in common, in the order of the left text.
+    passages: Vec<PassageAnswer>,
+}
+
+/// A run of tokens that both texts have. Spans are `[start, end)` in characters (Unicode code points), not bytes and not
+/// UTF-16 units.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct PassageAnswer {
+    /// How many tokens it has.
+    tokens: usize,
+    /// Where it stands in the left text.
+    left: [usize; 2],
+    /// Where it stands in the right text.
+    right: [usize; 2],
+    /// The passage as the left text has it.
+    text: String,
+}
+
+impl ComparisonAnswer {
+    pub(crate) fn new(comparison: &Comparison, left: &str, right: &str) -> Self {
+        Self {
+            jaccard: comparison.jaccard(),
+            left_in_right: comparison.left_in_right(),
+            right_in_left: comparison.right_in_left(),
+            shared: comparison.shared,
+            left_shingles: comparison.left_shingles,
+            right_shingles: comparison.right_shingles,
+            estimate: comparison.estimate.map(|estimate| estimate.similarity),
+            standard_error: comparison.estimate.map(|estimate| estimate.standard_error),
+            passages: passages_of(comparison, left, right),
+        }
+    }
+}
+
+/// The shared passages, their spans in characters.
+pub(crate) fn passages_of(comparison: &Comparison, left: &str, right: &str) -> Vec<PassageAnswer> {
+    let (in_left, in_right) = (Characters::new(left), Characters::new(right));
+    let passages = comparison.passages.iter().map(|passage| PassageAnswer {
+        tokens: passage.tokens,
+        left: in_left.span(&passage.left),
+        right: in_right.span(&passage.right),
+        text: left[passage.left.clone()].to_owned(),
+    });
+    passages.collect()
+}
+
+/// Turns byte offsets of a text into character offsets.
+struct Characters(Vec<usize>);
+
+impl Characters {
+    fn new(text: &str) -> Self {
+        Self(text.char_indices().map(|(at, _)| at).collect())
+    }
+
+    fn span(&self, bytes: &Range<usize>) -> [usize; 2] {
+        [bytes.start, bytes.end].map(|byte| self.0.partition_point(|at| *at < byte))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lookalike::{Settings, Shingles};
+
+    use super::*;
+
+    #[test]
+    fn spans_count_characters() {
+        let plan = Settings::new(0.8).shingles(Shingles::words(2)).plan().unwrap();
+        let (left, right) = ("𝄞 «Müller» geht", "der Müller geht");
+        let answer = ComparisonAnswer::new(&plan.compare(left, right), left, right);
+        assert_eq!((answer.passages[0].left, answer.passages[0].right), ([3, 15], [4, 15]));
+        assert_eq!(answer.passages[0].text, "Müller» geht");
+    }
+}

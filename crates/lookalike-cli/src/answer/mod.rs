@@ -1,0 +1,7 @@
+//! Answers that the command line and the service give in the same words.
+
+mod comparison;
+mod plan;
+
+pub(crate) use comparison::{ComparisonAnswer, PassageAnswer, passages_of};
+pub(crate) use plan::PlanAnswer;
