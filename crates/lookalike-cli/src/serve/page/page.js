@@ -225,7 +225,7 @@ async function compare() {
 // The S-curve
 
 const RECALLS = [0.5, 0.8, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9999];
-const PLOT = { left: 52, top: 28, wide: 490, high: 300 };
+const PLOT = { left: 66, top: 34, wide: 474, high: 290 };
 const across = (similarity) => PLOT.left + similarity * PLOT.wide;
 const up = (share) => PLOT.top + (1 - share) * PLOT.high;
 
@@ -249,7 +249,7 @@ function drawCurve(plan) {
     const value = fifth / 5;
     grid.push(
       drawn("path", { class: "grid", d: `M${across(value)} ${up(0)}V${up(1)}M${across(0)} ${up(value)}H${across(1)}` }),
-      drawn("text", { x: across(value), y: up(0) + 22, "text-anchor": "middle" }, value.toFixed(1)),
+      drawn("text", { x: across(value), y: up(0) + 24, "text-anchor": "middle" }, value.toFixed(1)),
       drawn("text", { x: PLOT.left - 8, y: up(value) + 5, "text-anchor": "end" }, `${100 * value}%`));
   }
   const isRight = threshold > 0.65;
@@ -262,7 +262,7 @@ function drawCurve(plan) {
     drawn("circle", { class: "dot", cx: across(threshold), cy: up(plan.finds_at_threshold), r: 6 }),
     drawn("text", { class: "strong", x: across(threshold) + (isRight ? 4 : -4), y: up(1) - 11, "text-anchor": isRight ? "end" : "start" },
       `threshold ${threshold.toFixed(2)}: ${percent(plan.finds_at_threshold)} found`),
-    drawn("text", { x: across(0.5), y: up(0) + 44, "text-anchor": "middle" }, "similarity of a pair"));
+    drawn("text", { x: across(0.5), y: up(0) + 48, "text-anchor": "middle" }, "similarity of a pair"));
 }
 
 function explainCurve(plan) {
@@ -310,7 +310,7 @@ async function updateCurve() {
     const plan = await ask(`/v1/plan?${settings}`, undefined, asking.signal);
     if (!isOwn) {
       const [bands, rows] = plan.scheme.bands.split("x").map(Number);
-      byId("curve-bands").max = Math.max(200, bands);
+      byId("curve-bands").max = Math.max(100, bands);
       byId("curve-bands").value = bands;
       byId("curve-rows").value = rows;
       showSliders();
