@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use lookalike::{Index, Plan, Settings, Snapshot};
 use tokio::sync::Semaphore;
 
@@ -40,13 +40,8 @@ impl Served {
     pub(super) fn open(path: &Path, metrics: &Arc<Metrics>) -> Result<Self> {
         let index = Index::open(path).map_err(|error| {
             let can_be_read = Snapshot::open(path).is_ok();
-            let error = anyhow::Error::new(error);
-            if can_be_read {
-                let advice = "to serve it without writes, add --read-only";
-                error.context(format!("cannot write to the index {}; {advice}", path.display()))
-            } else {
-                error
-            }
+            let advice = if can_be_read { "; to serve the index without writes, add --read-only" } else { "" };
+            anyhow!("{error}{advice}")
         })?;
         let shown = Arc::new(ShownIndex::new(index.snapshot(), Arc::clone(metrics)));
         let writer = Writer::start(index, Arc::clone(&shown), Arc::clone(metrics));

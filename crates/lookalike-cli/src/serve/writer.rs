@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use lookalike::Index;
+use lookalike::{ErrorKind, Index};
 use tokio::sync::{mpsc, oneshot};
 
 use super::content::OwnContent;
@@ -122,7 +122,7 @@ impl Work {
             });
             if let Some((at, error)) = failure {
                 self.index.rollback();
-                answer(jobs.remove(at), Err(error.into()));
+                answer(jobs.remove(at), Err(refusal(&error)));
                 continue;
             }
             match self.index.commit() {
@@ -138,7 +138,7 @@ impl Work {
                     self.index.rollback();
                     tracing::error!(%error, "a commit failed");
                     for job in jobs.drain(..) {
-                        answer(job, Err(Problem::cannot_store(error.to_string())));
+                        answer(job, Err(refusal(&error)));
                     }
                 }
             }
@@ -155,6 +155,14 @@ impl Work {
             }
         }
         Ok(removed)
+    }
+}
+
+/// Whatever is not wrong with the request itself is a matter of storing it.
+fn refusal(error: &lookalike::Error) -> Problem {
+    match error.kind() {
+        ErrorKind::Setting | ErrorKind::TooLarge => Problem::bad_request(error.to_string()),
+        _ => Problem::cannot_store(error.to_string()),
     }
 }
 

@@ -178,6 +178,40 @@ fn a_folder_that_cannot_be_written_is_served_read_only() {
 }
 
 #[test]
+fn a_full_disk_is_an_error_and_the_service_goes_on() {
+    const MOST: usize = 2_000;
+    let folder = Folder::with_index(&[("old", FERRY)]);
+    // Files may not grow beyond a few hundred kilobytes: to the program that is what a full disk is.
+    let serve = format!("exec {} serve --listen 127.0.0.1:0 news.idx", env!("CARGO_BIN_EXE_lookalike"));
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("trap '' XFSZ; ulimit -f 512; {serve}")]).current_dir(folder.path(""));
+    let server = Server::start(command);
+    let text = |number: usize| (0..200).map(|word| format!("w{} ", number * 1_000 + word)).collect::<String>();
+    let stored = (0..MOST).take_while(|number| {
+        let answer = server.put(&number.to_string(), &text(*number));
+        if answer.status != 200 {
+            assert!(!answer.refused(507).is_empty());
+            return false;
+        }
+        true
+    });
+    let stored = stored.count();
+    assert!((1..MOST).contains(&stored), "{stored} items were stored");
+    server.is_well();
+    assert_eq!(server.alike(FERRY).len(), 1);
+    assert_eq!(server.get("/v1/index").done()["items"], stored + 1, "what was refused is not there");
+    server.get(&format!("/v1/items/{stored}")).refused(404);
+    assert_eq!(server.alike(&text(stored - 1))[0].0, (stored - 1).to_string());
+    server.signal("TERM");
+    assert_eq!(server.ended().0, Some(0));
+    // With room again, all that was acknowledged is there, and more can come.
+    let server = folder.serve("news.idx");
+    assert_eq!(server.get("/v1/index").done()["items"], stored + 1);
+    server.put("more", LATE_FERRY).done();
+    assert_eq!(server.alike(FERRY).len(), 2);
+}
+
+#[test]
 fn an_address_that_is_taken_is_named() {
     let server = Folder::new().serve("");
     let folder = Folder::new();
