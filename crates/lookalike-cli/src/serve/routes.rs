@@ -9,7 +9,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use tower_http::catch_panic::CatchPanicLayer;
-use utoipa::OpenApi;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -29,9 +30,22 @@ use super::{about, compare, items, page, plan, query, request_log};
         (name = "plan", description = "What settings mean"),
         (name = "health", description = "For those who run the service"),
         (name = "page", description = "For browsers"),
-    )
+    ),
+    // Whether a token is needed, the one who starts the service decides.
+    security((), ("token" = [])),
+    modifiers(&TokenScheme)
 )]
 struct Description;
+
+/// How a token is sent.
+struct TokenScheme;
+
+impl Modify for TokenScheme {
+    fn modify(&self, description: &mut utoipa::openapi::OpenApi) {
+        let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+        description.components.get_or_insert_default().add_security_scheme("token", scheme);
+    }
+}
 
 /// All addresses.
 pub(super) fn router(service: Arc<Service>) -> Router {

@@ -49,16 +49,16 @@ impl ShownIndex {
             let (shown, path) = (Arc::clone(&self), path.clone());
             let looked = tokio::task::spawn_blocking(move || {
                 let now = traces(&path);
-                if seen.as_ref() != Some(&now) {
-                    shown.look_again(&path);
-                }
-                now
+                let is_shown = seen.as_ref() == Some(&now) || shown.look_again(&path);
+                // What could not be opened is tried again, even if nothing changes any more.
+                is_shown.then_some(now)
             });
-            seen = looked.await.ok();
+            seen = looked.await.ok().flatten();
         }
     }
 
-    fn look_again(&self, path: &Path) {
+    /// Opens the index anew; false if that fails.
+    fn look_again(&self, path: &Path) -> bool {
         let trouble = match Snapshot::open(path) {
             Ok(snapshot) => {
                 self.replace(snapshot);
@@ -69,7 +69,9 @@ impl ShownIndex {
                 Some(error.to_string())
             }
         };
+        let is_shown = trouble.is_none();
         *self.trouble.write().unwrap_or_else(PoisonError::into_inner) = trouble;
+        is_shown
     }
 }
 

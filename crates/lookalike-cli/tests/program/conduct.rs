@@ -124,7 +124,7 @@ fn an_interrupted_run_leaves_nothing() {
 fn help_and_version_are_data() {
     let folder = Folder::new();
     let run = folder.done("--help");
-    for command in ["dedup", "pairs", "groups", "compare", "plan", "audit", "generate"] {
+    for command in ["dedup", "pairs", "groups", "compare", "plan", "audit", "serve", "generate"] {
         assert!(run.text().contains(&format!("\n  {command} ")), "{command} is not in the help");
         let help = folder.done(&format!("{command} --help"));
         assert!(help.text().contains(&format!("Usage: lookalike {command}")), "{}", help.text());

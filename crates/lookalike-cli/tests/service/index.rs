@@ -154,3 +154,21 @@ fn a_read_only_service_follows_the_writer() {
     reading.ask("DELETE", "/v1/items/late", &[], "").refused(403);
     assert_eq!(writing.get("/v1/index").done()["items"], 2);
 }
+
+#[test]
+fn a_reader_that_loses_its_index_says_so_and_finds_it_again() {
+    let folder = Folder::with_index(&[("late", LATE_FERRY)]);
+    let server = folder.serve("news.idx --read-only");
+    let until = |status| {
+        let patience = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while server.get("/readyz").status != status {
+            assert!(std::time::Instant::now() < patience, "readiness was never {status}");
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+    };
+    std::fs::rename(folder.path("news.idx"), folder.path("away.idx")).unwrap();
+    until(503);
+    assert_eq!(server.alike(FERRY).len(), 1, "the last state is still shown");
+    std::fs::rename(folder.path("away.idx"), folder.path("news.idx")).unwrap();
+    until(200);
+}

@@ -9,6 +9,7 @@ mod bad_input;
 mod description;
 mod index;
 mod limits;
+mod noise;
 mod page;
 mod stopping;
 mod without_index;
