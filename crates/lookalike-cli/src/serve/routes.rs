@@ -85,14 +85,9 @@ fn wish(method: &Method, path: &str) -> Wish {
     let is_asking = matches!(*method, Method::GET | Method::HEAD);
     match path {
         "/v1/query" | "/v1/compare" | "/metrics" => Wish::Read,
-        _ if path.starts_with("/v1/") => {
-            if is_asking {
-                Wish::Read
-            } else {
-                Wish::Write
-            }
-        }
-        _ => Wish::Public,
+        _ if !path.starts_with("/v1/") => Wish::Public,
+        _ if is_asking => Wish::Read,
+        _ => Wish::Write,
     }
 }
 
