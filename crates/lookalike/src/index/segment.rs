@@ -224,12 +224,15 @@ impl Segment {
         self.file.len_of::<u64>(column::TEXT_ENDS) > 0
     }
 
+    /// The text of an item; none for a set.
     pub(super) fn text(&self, item: u32) -> Result<Option<&str>> {
         if !self.has_texts() {
             return Ok(None);
         }
         let bytes = self.file.slice(column::TEXTS, self.file.bounds(column::TEXT_ENDS, item as usize)?)?;
-        std::str::from_utf8(bytes).map(Some).map_err(|_| self.file.damaged())
+        let is_set = bytes.is_empty() && self.set_size(item)? > 0;
+        let text = std::str::from_utf8(bytes).map_err(|_| self.file.damaged())?;
+        Ok((!is_set).then_some(text))
     }
 
     pub(super) fn id(&self, item: u32) -> Result<&str> {
