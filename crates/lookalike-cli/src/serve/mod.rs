@@ -22,8 +22,10 @@ mod state;
 mod writer;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use tokio::net::TcpListener;
@@ -49,6 +51,15 @@ pub(crate) struct Options {
     pub(crate) log: LogLevel,
     pub(crate) quiet: bool,
     pub(crate) limits: Limits,
+}
+
+/// What answers requests for an index, without a network.
+pub(crate) fn router(index: &Path) -> Result<axum::Router> {
+    let metrics = Arc::new(Metrics::new());
+    let served = Served::open(index, &metrics)?;
+    let limits = Limits { threads: 1, requests: 8, body: 1 << 20, time: Duration::from_secs(30) };
+    let access = Access::new(None, false, SocketAddr::from(([127, 0, 0, 1], 80)), &[]);
+    Ok(routes::router(Arc::new(Service::new(limits, access, metrics, Some(served))?)))
 }
 
 /// Serves until the program is asked to stop.

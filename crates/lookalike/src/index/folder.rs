@@ -60,6 +60,8 @@ impl Folder {
         let (path, hidden) = (self.file(name), self.file(&format!("{name}.part")));
         let written = File::create(&hidden)
             .and_then(|mut file| file.write_all(content).and_then(|()| file.sync_all()))
+            // What it speaks of has its name for good before it does.
+            .and_then(|()| self.sync())
             .and_then(|()| fs::rename(&hidden, &path))
             .and_then(|()| self.sync());
         written.map_err(|error| unwritable(&path, &error))

@@ -1,0 +1,41 @@
+//! The program `lookalike` as a library: [`run`] is what its `main` does, so that others can carry the program too.
+
+mod against;
+mod answer;
+mod arguments;
+mod command;
+mod config;
+mod destinations;
+mod estimate;
+mod exit;
+mod intake;
+mod interrupt;
+mod load;
+mod memory;
+mod names;
+mod plot;
+mod progress;
+mod results;
+mod second_read;
+mod serve;
+mod stdin;
+mod summary;
+mod try_each;
+mod work;
+
+use std::process::ExitCode;
+
+/// Reads the command line, does what it says, and tells how that ended.
+pub fn run() -> ExitCode {
+    let arguments = match arguments::parse() {
+        Ok(arguments) => arguments,
+        Err(stop) => return stop,
+    };
+    exit::report(command::run(&arguments))
+}
+
+/// What `lookalike serve` answers with, for those who ask without a network.
+#[doc(hidden)]
+pub fn router(index: &std::path::Path) -> anyhow::Result<axum::Router> {
+    serve::router(index)
+}
