@@ -8,6 +8,7 @@ mod config;
 mod destinations;
 mod estimate;
 mod exit;
+mod gathering;
 mod intake;
 mod interrupt;
 mod load;
