@@ -35,8 +35,11 @@ fn build(path: &Path) {
     index.commit().unwrap();
 }
 
+/// For each item, what is like it.
+type Answers = Vec<(String, Vec<(String, f64)>)>;
+
 /// Everything that the index can be asked.
-fn everything(path: &Path) -> lookalike::Result<Vec<(String, Vec<(String, f64)>)>> {
+fn everything(path: &Path) -> lookalike::Result<Answers> {
     let snapshot = Snapshot::open(path)?;
     snapshot.check()?;
     let mut all = Vec::new();

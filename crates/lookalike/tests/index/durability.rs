@@ -49,7 +49,7 @@ fn writer() {
         }
         index.commit().unwrap();
         writeln!(std::io::stdout(), "acknowledged {number}").unwrap();
-        if number % 17 == 0 {
+        if number.is_multiple_of(17) {
             index.compact().unwrap();
         }
     }
