@@ -1,10 +1,12 @@
 //! Measures definitions: speed and memory beside the floor, recall and precision beside the speed.
 //!
-//! `bench DEFINITION...`, in the root of the repository, with `lookalike`, `floor` and `generate` built beside it.
-//! Definitions with engines need `python3`, and the network the first time.
+//! `bench [--server PROGRAM] DEFINITION...`, in the root of the repository, with `lookalike`, `floor` and `generate` built
+//! beside it. Definitions with engines need `python3`, and the network the first time. `--server` measures the service of
+//! another `lookalike`.
 
 mod accuracy;
 mod engines;
+mod index;
 mod kernel;
 mod packing;
 mod record;
@@ -24,34 +26,48 @@ const DATA: &str = "benchmarks/data";
 const RECORD: &str = "benchmarks/record";
 
 fn main() -> Result<()> {
-    let definitions: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
-    if definitions.is_empty() {
-        bail!("write: bench DEFINITION...");
+    let mut arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    let mut server = None;
+    if arguments.len() > 1 && arguments[0].as_os_str() == "--server" {
+        server = arguments.drain(..2).next_back();
     }
-    for definition in definitions {
-        measure(&Definition::read(&definition)?)?;
+    if arguments.is_empty() {
+        bail!("write: bench [--server PROGRAM] DEFINITION...");
+    }
+    let server = server.map_or_else(|| program("lookalike"), Ok)?;
+    for definition in arguments {
+        measure(&Definition::read(&definition)?, &server)?;
     }
     Ok(())
 }
 
-fn measure(definition: &Definition) -> Result<()> {
+fn measure(definition: &Definition, server: &Path) -> Result<()> {
     let corpus = make_corpus(definition)?;
     eprintln!("{}: {}", definition.name, corpus.display());
-    let timings = timing::measure(definition, &corpus)?;
-    let ordinary = match definition.ordinary() {
-        Some(ordinary) => timing::measure(&ordinary, &make_corpus(&ordinary)?)?,
-        None => Vec::new(),
+    let page = match &definition.index {
+        Some(measures) => index::measure(definition, measures, &corpus, server)?,
+        None => measure_commands(definition, &corpus)?,
     };
-    let packed = if definition.packed { packing::measure(definition, &corpus)? } else { Vec::new() };
-    let engines = engines::measure(definition, &corpus)?;
-    let truth = if definition.exact { Some(Truth::compute(definition, &corpus)?) } else { None };
-    let mut page = record::page(definition, &corpus, &timings, &engines, truth.as_ref())?;
-    record::add_ordinary(&mut page, definition, &timings, &ordinary)?;
-    record::add_packed(&mut page, &packed)?;
     println!("{page}");
     std::fs::create_dir_all(RECORD)?;
     let path = Path::new(RECORD).join(format!("{}.md", definition.name));
     std::fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Measures the commands that a definition asks for, and gives the page.
+fn measure_commands(definition: &Definition, corpus: &Path) -> Result<String> {
+    let timings = timing::measure(definition, corpus)?;
+    let ordinary = match definition.ordinary() {
+        Some(ordinary) => timing::measure(&ordinary, &make_corpus(&ordinary)?)?,
+        None => Vec::new(),
+    };
+    let packed = if definition.packed { packing::measure(definition, corpus)? } else { Vec::new() };
+    let engines = engines::measure(definition, corpus)?;
+    let truth = if definition.exact { Some(Truth::compute(definition, corpus)?) } else { None };
+    let mut page = record::page(definition, corpus, &timings, &engines, truth.as_ref())?;
+    record::add_ordinary(&mut page, definition, &timings, &ordinary)?;
+    record::add_packed(&mut page, &packed)?;
+    Ok(page)
 }
 
 /// The corpus of a definition, made if it is not there yet.
