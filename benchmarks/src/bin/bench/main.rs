@@ -1,8 +1,7 @@
 //! Measures definitions: speed and memory beside the floor, recall and precision beside the speed.
 //!
-//! `bench [--server PROGRAM] DEFINITION...`, in the root of the repository, with `lookalike`, `floor` and `generate` built
-//! beside it. Definitions with engines need `python3`, and the network the first time. `--server` measures the service of
-//! another `lookalike`.
+//! `bench DEFINITION...`, in the root of the repository, with `lookalike`, `floor` and `generate` built beside it.
+//! Definitions with engines need `python3`, and the network the first time.
 
 mod accuracy;
 mod engines;
@@ -26,26 +25,21 @@ const DATA: &str = "benchmarks/data";
 const RECORD: &str = "benchmarks/record";
 
 fn main() -> Result<()> {
-    let mut arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
-    let mut server = None;
-    if arguments.len() > 1 && arguments[0].as_os_str() == "--server" {
-        server = arguments.drain(..2).next_back();
+    let definitions: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    if definitions.is_empty() {
+        bail!("write: bench DEFINITION...");
     }
-    if arguments.is_empty() {
-        bail!("write: bench [--server PROGRAM] DEFINITION...");
-    }
-    let server = server.map_or_else(|| program("lookalike"), Ok)?;
-    for definition in arguments {
-        measure(&Definition::read(&definition)?, &server)?;
+    for definition in definitions {
+        measure(&Definition::read(&definition)?)?;
     }
     Ok(())
 }
 
-fn measure(definition: &Definition, server: &Path) -> Result<()> {
+fn measure(definition: &Definition) -> Result<()> {
     let corpus = make_corpus(definition)?;
     eprintln!("{}: {}", definition.name, corpus.display());
     let page = match &definition.index {
-        Some(measures) => index::measure(definition, measures, &corpus, server)?,
+        Some(measures) => index::measure(definition, measures, &corpus)?,
         None => measure_commands(definition, &corpus)?,
     };
     println!("{page}");

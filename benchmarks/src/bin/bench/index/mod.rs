@@ -22,8 +22,7 @@ use self::asked::{Answers, Asked};
 struct Measured {
     built: build::Built,
     searches: search::Searches,
-    /// `None` if the program cannot serve.
-    services: Option<service::Services>,
+    services: service::Services,
     commits: commits::Commits,
     engines: engines::EngineIndexes,
     asked: usize,
@@ -35,13 +34,8 @@ struct Measured {
 const WRITTEN_TO_SERVICE: u64 = 1 << 32;
 const WRITTEN_TO_INDEX: u64 = 2 << 32;
 
-/// Measures all of it, and gives the page. `server` is the program that serves.
-pub(crate) fn measure(
-    definition: &Definition,
-    measures: &IndexMeasures,
-    corpus_file: &Path,
-    server: &Path,
-) -> Result<String> {
+/// Measures all of it, and gives the page.
+pub(crate) fn measure(definition: &Definition, measures: &IndexMeasures, corpus_file: &Path) -> Result<String> {
     let corpus = Corpus::new(definition.kind, definition.records, definition.seed);
     let asked = Asked::make(definition, measures, &corpus)?;
     let built = build::measure(definition, corpus_file)?;
@@ -49,13 +43,9 @@ pub(crate) fn measure(
     let answers = Answers::compute(definition, corpus_file, &asked)?;
     eprintln!("  queries");
     let searches = search::measure(&built.index, &asked, &answers)?;
-    let services = if service::can_serve(server) {
-        eprintln!("  service");
-        let texts = (&corpus, WRITTEN_TO_SERVICE);
-        Some(service::measure(server, &built.index, definition, measures, &asked, &answers, texts)?)
-    } else {
-        None
-    };
+    eprintln!("  service");
+    let texts = (&corpus, WRITTEN_TO_SERVICE);
+    let services = service::measure(&built.index, definition, measures, &asked, &answers, texts)?;
     eprintln!("  commits");
     let commits = commits::measure(&built.index, &corpus, WRITTEN_TO_INDEX, measures)?;
     std::fs::remove_dir_all(&built.index)?;

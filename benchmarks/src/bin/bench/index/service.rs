@@ -19,6 +19,7 @@ use super::asked::{Answers, Asked, Found};
 use super::latency::Latencies;
 use super::load::{self, Load};
 use crate::accuracy::Accuracy;
+use crate::program;
 
 /// How long requests are sent before it counts.
 const WARMING: Duration = Duration::from_secs(2);
@@ -37,16 +38,8 @@ pub(crate) struct Services {
     pub(crate) writes: Latencies,
 }
 
-/// Whether a program can serve.
-pub(crate) fn can_serve(program: &Path) -> bool {
-    let mut command = Command::new(program);
-    let status = command.args(["serve", "--help"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    status.is_ok_and(|status| status.success())
-}
-
 /// Unseen texts of numbers from `first_unseen` on are written, and stay.
 pub(crate) fn measure(
-    program: &Path,
     index: &Path,
     definition: &Definition,
     measures: &IndexMeasures,
@@ -54,7 +47,7 @@ pub(crate) fn measure(
     answers: &Answers,
     (corpus, first_unseen): (&Corpus, u64),
 ) -> Result<Services> {
-    let service = Service::start(program, index, definition.most_threads())?;
+    let service = Service::start(index, definition.most_threads())?;
     let requests: Vec<Vec<u8>> =
         asked.texts.iter().map(|text| load::request("POST", "/v1/query", &json!({ "text": text }))).collect();
     let send = |time: Duration| load::send_all(service.address, &requests, measures.connections, time);
@@ -106,12 +99,12 @@ struct Service {
 }
 
 impl Service {
-    fn start(program: &Path, index: &Path, threads: usize) -> Result<Self> {
-        let mut command = Command::new(program);
+    fn start(index: &Path, threads: usize) -> Result<Self> {
+        let mut command = Command::new(program("lookalike")?);
         // A line a request would measure the log.
         command.arg("serve").arg(index).args(["--listen", "127.0.0.1:0", "--log-level", "warn"]);
         command.args(["-j", &threads.to_string()]).stdin(Stdio::null()).stderr(Stdio::piped());
-        let mut child = command.spawn().with_context(|| format!("cannot start {}", program.display()))?;
+        let mut child = command.spawn().context("cannot start the service")?;
         let mut told = BufReader::new(child.stderr.take().context("the service has no stderr")?);
         let mut service = Self { child, address: SocketAddr::from(([127, 0, 0, 1], 0)) };
         let mut line = String::new();
