@@ -126,7 +126,7 @@ mod tests {
         assert_eq!((all.exact, all.found, all.right), (2, 2, 1));
         let first_five = answers.compare(5, [(0, &found[0][..])].into_iter());
         assert_eq!((first_five.exact, first_five.found, first_five.right), (1, 1, 1));
-        let wrong = vec![("r2".to_string(), Some(0.95))];
+        let wrong = [("r2".to_string(), Some(0.95))];
         assert_eq!(answers.compare(10, [(2, &wrong[..])].into_iter()).right, 0);
     }
 }
