@@ -101,6 +101,7 @@ mod stream {
     pub(super) const FAMILY: u64 = 2;
     pub(super) const EDITS: u64 = 3;
     pub(super) const BOILERPLATE: u64 = 4;
+    pub(super) const NEW_COPIES: u64 = 5;
 }
 
 /// A corpus that is made while it is asked for.
@@ -165,7 +166,28 @@ impl Corpus {
 
     /// The text of the `index`-th record.
     pub fn text(&self, index: u64) -> String {
-        self.render(&match self.kind {
+        self.render(&self.pieces(index))
+    }
+
+    /// A text that is not in the corpus: a copy of the `index`-th record, this alike or more; one in ten is the same. Each
+    /// number gives another one.
+    pub fn copy_of(&self, index: u64, number: u64, least_similarity: f64) -> String {
+        let model = self.pieces(index);
+        let mut random = Random::new(&[self.seed, stream::NEW_COPIES, number]);
+        if random.happens(IDENTICAL_COPIES) {
+            return self.render(&model);
+        }
+        let similarity = least_similarity + (1.0 - least_similarity) * random.unit();
+        self.render(&self.edit(&model, edit_rate(similarity), &mut random))
+    }
+
+    /// A text that is not in the corpus and like none there, in the same words. Each number gives another one.
+    pub fn unseen_text(&self, number: u64) -> String {
+        self.render(&self.unrelated_text(self.records + number))
+    }
+
+    fn pieces(&self, index: u64) -> Vec<Piece> {
+        match self.kind {
             Kind::Plain => self.common_text(index),
             Kind::Natural => self.natural_text(index),
             Kind::Copies => self.common_text(0),
@@ -179,7 +201,7 @@ impl Corpus {
             Kind::Chain => self.link(index),
             Kind::Short => write_text(&self.vocabulary, 3, &mut Random::new(&[self.seed, stream::TEXT, index])),
             Kind::Huge => write_text(&self.vocabulary, HUGE_WORDS, &mut Random::new(&[self.seed, stream::TEXT, index])),
-        })
+        }
     }
 
     fn common_text(&self, index: u64) -> Vec<Piece> {
@@ -211,6 +233,11 @@ impl Corpus {
             }
             return self.family_member(family, rest);
         }
+        self.unrelated_text(place)
+    }
+
+    /// A text of its own: common, empty or very long, with boilerplate or without.
+    fn unrelated_text(&self, place: u64) -> Vec<Piece> {
         let mut random = Random::new(&[self.seed, stream::TEXT, place]);
         if random.below(EMPTY_ONE_IN) == 0 {
             return Vec::new();
@@ -365,6 +392,20 @@ mod tests {
             let pairs = found.pairs().filter(|pair| (from..from + 0.1).contains(&pair.similarity)).count();
             assert!(pairs > 50, "only {pairs} pairs at {from}");
         }
+    }
+
+    #[test]
+    fn new_copies_are_as_alike_as_asked_and_unseen_texts_are_not() {
+        let corpus = Corpus::new(Kind::Natural, 500, 1);
+        let compare = Settings::new(0.1).exact(true).plan().unwrap();
+        let similarities: Vec<f64> = (0..200)
+            .filter(|index| corpus.text(*index).len() > 300)
+            .map(|index| compare.compare(&corpus.text(index), &corpus.copy_of(index, index, 0.7)).jaccard())
+            .collect();
+        let mean = similarities.iter().sum::<f64>() / similarities.len() as f64;
+        assert!((0.83..0.9).contains(&mean), "{mean} on average");
+        assert!(similarities.contains(&1.0));
+        assert!((0..100).all(|number| compare.compare(&corpus.text(1), &corpus.unseen_text(number)).jaccard() < 0.2));
     }
 
     #[test]

@@ -45,6 +45,31 @@ pub struct Definition {
     /// How often each engine is run, if not as often as the programs. One that takes over a minute is run once.
     #[serde(default)]
     pub engine_runs: Option<usize>,
+    /// An index of the corpus is measured, instead of the commands.
+    #[serde(default)]
+    pub index: Option<IndexMeasures>,
+}
+
+/// What is measured of an index.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IndexMeasures {
+    /// Texts that are asked about: half are new copies of records, half unseen.
+    pub queries: usize,
+    /// Commits of one item each.
+    pub single_commits: usize,
+    /// Items that are inserted after them, with a commit after each `commit_every` of them.
+    pub inserts: usize,
+    /// Items of such a commit.
+    pub commit_every: usize,
+    /// Connections that ask the service at the same time.
+    pub connections: usize,
+    /// For how long they ask.
+    pub service_seconds: u64,
+    /// The first records of the corpus that the engines index in their memory.
+    pub engine_records: u64,
+    /// The first records of the corpus that the engines index in Redis.
+    pub redis_records: u64,
 }
 
 fn dedup_and_pairs() -> Vec<String> {

@@ -40,7 +40,7 @@ impl Accuracy {
 }
 
 /// Pairs of ids, the lesser first, with the similarity as printed.
-type Pairs = HashMap<(String, String), String>;
+pub(crate) type Pairs = HashMap<(String, String), String>;
 
 /// The pairs that there are.
 #[derive(Debug)]
@@ -51,12 +51,12 @@ pub(crate) struct Truth {
 impl Truth {
     /// Asks `lookalike pairs --exact`.
     pub(crate) fn compute(definition: &Definition, corpus: &Path) -> Result<Self> {
-        Ok(Self { exact: pairs(definition, corpus, &["--exact"])? })
+        Ok(Self { exact: pairs(definition, &[corpus], &["--exact"])? })
     }
 
     /// How much of it `lookalike pairs` finds.
     pub(crate) fn of_lookalike(&self, definition: &Definition, corpus: &Path) -> Result<Accuracy> {
-        let found = pairs(definition, corpus, &[])?;
+        let found = pairs(definition, &[corpus], &[])?;
         let right = found.iter().filter(|(pair, similarity)| self.exact.get(*pair) == Some(similarity)).count();
         Ok(Accuracy { exact: self.exact.len(), found: found.len(), right, of: Of::Pairs })
     }
@@ -84,11 +84,11 @@ impl Truth {
     }
 }
 
-/// The pairs that the program prints.
-fn pairs(definition: &Definition, corpus: &Path, flags: &[&str]) -> Result<Pairs> {
+/// The pairs in these files that the program prints.
+pub(crate) fn pairs(definition: &Definition, files: &[&Path], flags: &[&str]) -> Result<Pairs> {
     let (threshold, threads) = (definition.threshold.to_string(), definition.most_threads().to_string());
     let mut command = Command::new(program("lookalike")?);
-    command.arg("pairs").arg(corpus).args(["-t", &threshold, "-j", &threads, "-q"]);
+    command.arg("pairs").args(files).args(["-t", &threshold, "-j", &threads, "-q"]);
     let output = command.args(flags).stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
     ensure!(output.status.success(), "{command:?} ended with {}", output.status);
     let text = String::from_utf8(output.stdout).context("pairs are not UTF-8")?;

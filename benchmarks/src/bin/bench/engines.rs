@@ -36,14 +36,14 @@ pub(crate) fn measure(definition: &Definition, corpus: &Path) -> Result<Vec<Engi
 }
 
 /// Where an engine is installed, and where its outputs go.
-struct Place {
-    name: String,
-    folder: PathBuf,
+pub(crate) struct Place {
+    pub(crate) name: String,
+    pub(crate) folder: PathBuf,
 }
 
 impl Place {
     /// Makes the engine's environment, if it is not there with the versions that are asked for.
-    fn prepare(name: &str) -> Result<Self> {
+    pub(crate) fn prepare(name: &str) -> Result<Self> {
         let place = Self { name: name.to_string(), folder: Path::new(DATA).join("engines").join(name) };
         let requirements = Path::new(ENGINES).join(name).join("requirements.txt");
         let asked = std::fs::read(&requirements).with_context(|| format!("cannot read {}", requirements.display()))?;
@@ -65,16 +65,22 @@ impl Place {
         self.folder.join("venv/bin/python")
     }
 
+    /// A command that runs the engine's script.
+    pub(crate) fn script(&self) -> Command {
+        let mut command = Command::new(self.python());
+        command.arg(Path::new(ENGINES).join(&self.name).join("run.py")).stdin(Stdio::null());
+        command
+    }
+
     fn measure(&self, definition: &Definition, corpus: &Path) -> Result<EngineRuns> {
         let threads = definition.most_threads();
         let (found, told) = (self.folder.join("found.tsv"), self.folder.join("told.txt"));
         let mut timing = Timing { name: self.name.clone(), threads, runs: Vec::new() };
         let runs = definition.engine_runs.unwrap_or(definition.runs);
         for run in 1..=runs {
-            let mut command = Command::new(self.python());
-            command.arg(Path::new(ENGINES).join(&self.name).join("run.py")).arg(corpus);
-            command.args([definition.threshold.to_string(), threads.to_string()]).arg(&found);
-            command.stdin(Stdio::null()).stdout(File::create(&told)?);
+            let mut command = self.script();
+            command.arg(corpus).args([definition.threshold.to_string(), threads.to_string()]).arg(&found);
+            command.stdout(File::create(&told)?);
             let usage = run_measured(command.stderr(File::create(self.folder.join("log.txt"))?))
                 .with_context(|| format!("{} says why in log.txt in {}", self.name, self.folder.display()))?;
             eprintln!("  run {run} of {runs}: {} {:>7.3} s wall {:>7.3} s CPU", self.name, usage.wall, usage.cpu);

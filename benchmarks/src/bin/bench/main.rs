@@ -5,6 +5,7 @@
 
 mod accuracy;
 mod engines;
+mod index;
 mod kernel;
 mod packing;
 mod record;
@@ -37,21 +38,30 @@ fn main() -> Result<()> {
 fn measure(definition: &Definition) -> Result<()> {
     let corpus = make_corpus(definition)?;
     eprintln!("{}: {}", definition.name, corpus.display());
-    let timings = timing::measure(definition, &corpus)?;
-    let ordinary = match definition.ordinary() {
-        Some(ordinary) => timing::measure(&ordinary, &make_corpus(&ordinary)?)?,
-        None => Vec::new(),
+    let page = match &definition.index {
+        Some(measures) => index::measure(definition, measures, &corpus)?,
+        None => measure_commands(definition, &corpus)?,
     };
-    let packed = if definition.packed { packing::measure(definition, &corpus)? } else { Vec::new() };
-    let engines = engines::measure(definition, &corpus)?;
-    let truth = if definition.exact { Some(Truth::compute(definition, &corpus)?) } else { None };
-    let mut page = record::page(definition, &corpus, &timings, &engines, truth.as_ref())?;
-    record::add_ordinary(&mut page, definition, &timings, &ordinary)?;
-    record::add_packed(&mut page, &packed)?;
     println!("{page}");
     std::fs::create_dir_all(RECORD)?;
     let path = Path::new(RECORD).join(format!("{}.md", definition.name));
     std::fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Measures the commands that a definition asks for, and gives the page.
+fn measure_commands(definition: &Definition, corpus: &Path) -> Result<String> {
+    let timings = timing::measure(definition, corpus)?;
+    let ordinary = match definition.ordinary() {
+        Some(ordinary) => timing::measure(&ordinary, &make_corpus(&ordinary)?)?,
+        None => Vec::new(),
+    };
+    let packed = if definition.packed { packing::measure(definition, corpus)? } else { Vec::new() };
+    let engines = engines::measure(definition, corpus)?;
+    let truth = if definition.exact { Some(Truth::compute(definition, corpus)?) } else { None };
+    let mut page = record::page(definition, corpus, &timings, &engines, truth.as_ref())?;
+    record::add_ordinary(&mut page, definition, &timings, &ordinary)?;
+    record::add_packed(&mut page, &packed)?;
+    Ok(page)
 }
 
 /// The corpus of a definition, made if it is not there yet.

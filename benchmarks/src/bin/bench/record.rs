@@ -24,16 +24,8 @@ pub(crate) fn page(
     engines: &[EngineRuns],
     truth: Option<&Truth>,
 ) -> Result<String> {
-    let bytes = corpus.metadata().with_context(|| format!("cannot look at {}", corpus.display()))?.len();
-    let megabytes = bytes as f64 / 1e6;
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut page = format!("# {}\n\nWritten by `cargo xtask bench {}`.\n\n", definition.name, definition.name);
-    writeln!(page, "- CPU: {}, {threads} threads", cpu_model())?;
-    writeln!(
-        page,
-        "- corpus: {} {} records, seed {}, {megabytes:.1} MB of JSONL; threshold {}",
-        definition.records, definition.kind, definition.seed, definition.threshold
-    )?;
+    let megabytes = megabytes_of(corpus)?;
+    let mut page = heading(definition, megabytes)?;
     writeln!(
         page,
         "- the sketch kernel by itself: {:.0} thousand records/s on one core ({} shingles, {} values)",
@@ -84,6 +76,25 @@ pub(crate) fn page(
     if !engines.is_empty() {
         add_engines(&mut page, definition, megabytes, timings, engines, truth.zip(accuracy.as_ref()))?;
     }
+    Ok(page)
+}
+
+/// The size of a file.
+pub(crate) fn megabytes_of(file: &Path) -> Result<f64> {
+    let bytes = file.metadata().with_context(|| format!("cannot look at {}", file.display()))?.len();
+    Ok(bytes as f64 / 1e6)
+}
+
+/// What every page begins with: what made it, where, and of what.
+pub(crate) fn heading(definition: &Definition, megabytes: f64) -> Result<String> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut page = format!("# {}\n\nWritten by `cargo xtask bench {}`.\n\n", definition.name, definition.name);
+    writeln!(page, "- CPU: {}, {threads} threads", cpu_model())?;
+    writeln!(
+        page,
+        "- corpus: {} {} records, seed {}, {megabytes:.1} MB of JSONL; threshold {}",
+        definition.records, definition.kind, definition.seed, definition.threshold
+    )?;
     Ok(page)
 }
 
@@ -209,7 +220,7 @@ fn named<'a>(timings: &'a [Timing], name: &str, threads: usize) -> Result<&'a Ti
 }
 
 /// What every table tells of a program: wall, spread, CPU, throughput and memory.
-fn columns(timing: &Timing, megabytes: f64) -> String {
+pub(crate) fn columns(timing: &Timing, megabytes: f64) -> String {
     let spread = match timing.runs.len() {
         1 => "–".to_string(),
         _ => format!("{:.0} %", 100.0 * (timing.greatest(|run| run.wall) / timing.wall() - 1.0)),
