@@ -1,5 +1,7 @@
 //! What an index keeps of a content, and what it is looked up by.
 
+use std::sync::{Mutex, PoisonError};
+
 use crate::band::BandKeys;
 use crate::batch::Content;
 use crate::plan::{Method, Plan, Scheme};
@@ -15,7 +17,12 @@ pub(super) struct Analyzer {
     sketching: Option<(MinHash, BandKeys)>,
     /// The probability with which what is as alike as the plan asks is found. Costs more to compute than a query.
     promise: f64,
+    /// As many as queries were ever taken apart at the same time.
+    shinglers: Mutex<Vec<Shingler>>,
 }
+
+/// As many elements as many contents have.
+const COMMON_ELEMENTS: usize = 512;
 
 /// A content, taken apart.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +52,12 @@ impl Analyzer {
             Method::Sketches(scheme) => Some((MinHash::new(scheme.slots as usize, seed), BandKeys::new(&scheme, seed))),
             Method::InvertedLists => None,
         };
-        Self { plan: plan.clone(), sketching, promise: plan.finds(plan.settings().threshold) }
+        Self {
+            plan: plan.clone(),
+            sketching,
+            promise: plan.finds(plan.settings().threshold),
+            shinglers: Mutex::default(),
+        }
     }
 
     pub(super) fn plan(&self) -> &Plan {
@@ -70,8 +82,17 @@ impl Analyzer {
         self.sketching.as_ref().map_or(0, |(minhash, _)| minhash.slots())
     }
 
+    /// Takes a content apart, with a shingler whose buffers have been used before.
+    pub(super) fn analyze_one(&self, content: Content<'_>) -> Analyzed {
+        let idle = || self.shinglers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shingler = idle().pop().unwrap_or_else(|| self.plan.shingler());
+        let analyzed = self.analyze(&mut shingler, content);
+        idle().push(shingler);
+        analyzed
+    }
+
     pub(super) fn analyze(&self, shingler: &mut Shingler, content: Content<'_>) -> Analyzed {
-        let mut set = Vec::new();
+        let mut set = Vec::with_capacity(COMMON_ELEMENTS);
         match content {
             Content::Text(text) => shingler.append_text(text, &mut set),
             Content::Set(items) => shingler.append_set(items, &mut set),

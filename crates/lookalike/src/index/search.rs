@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::analyzer::Analyzed;
 use super::live::Live;
 use super::snapshot::Snapshot;
-use super::table::item_of;
+use super::table::{among, item_of};
 use crate::batch::Content;
 use crate::error::{Error, Result};
 use crate::exact::prefix_length;
@@ -65,7 +65,7 @@ impl Snapshot {
     /// The items that are like this.
     pub fn query(&self, content: Content<'_>, query: &Query) -> Result<Answer> {
         let analyzer = &self.0.analyzer;
-        let asked = analyzer.analyze(&mut self.plan().shingler(), content);
+        let asked = analyzer.analyze_one(content);
         let (threshold, promise) = self.aim(query)?;
         let measure = query.measure.unwrap_or(self.plan().settings().measure);
         if analyzer.scheme().is_some() && measure == Measure::Containment {
@@ -143,11 +143,21 @@ impl Snapshot {
 
     /// The items that share a key, each once.
     pub(super) fn under_keys(&self, asked: &Analyzed, bounded: &mut u64) -> Result<Vec<Place>> {
-        let mut places = Vec::new();
+        let lives = &self.0.lives;
+        // In two rounds, so that the many accesses to memory that nobody has looked at lately wait for each other as little
+        // as they can.
+        let mut near = Vec::with_capacity(asked.keys.len() * lives.len());
         for key in &asked.keys {
+            for live in lives {
+                near.push(live.segment.near_key(*key)?);
+            }
+        }
+        std::hint::black_box(near.iter().map(|near| near.first().map_or(0, |first| *first as u32)).fold(0, u32::max));
+        let mut places = Vec::new();
+        for (key, near) in asked.keys.iter().zip(near.chunks(lives.len().max(1))) {
             let start = places.len();
-            for (at, live) in (0u32..).zip(&self.0.lives) {
-                let newest_first = live.segment.with_key(*key)?.iter().rev().map(|entry| item_of(*entry));
+            for ((at, live), near) in (0u32..).zip(lives).zip(near) {
+                let newest_first = among(near, *key).iter().rev().map(|entry| item_of(*entry));
                 let there = newest_first.filter(|item| !live.is_deleted(*item));
                 places.extend(there.take(MOST_UNDER_A_KEY + 1).map(|item| (at, item)));
             }

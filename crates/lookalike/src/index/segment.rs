@@ -266,6 +266,11 @@ impl Segment {
         KEYS.find(&self.file, key)
     }
 
+    /// The entries of the items that have a key, and a few others.
+    pub(super) fn near_key(&self, key: u32) -> Result<&[u64]> {
+        KEYS.near(&self.file, key)
+    }
+
     /// All entries, sorted by key, then by item.
     pub(super) fn key_entries(&self) -> Result<&[u64]> {
         self.file.column(column::KEY_ENTRIES)

@@ -63,6 +63,11 @@ pub(super) struct Table {
 impl Table {
     /// The entries under a key, their items ascending.
     pub(super) fn find(self, file: &StoredColumns, key: u32) -> Result<&[u64]> {
+        self.near(file, key).map(|near| among(near, key))
+    }
+
+    /// The entries under a key and a few others.
+    pub(super) fn near(self, file: &StoredColumns, key: u32) -> Result<&[u64]> {
         let places = file.len_of::<u64>(self.starts);
         if places < 2 {
             return Ok(&[]);
@@ -73,9 +78,13 @@ impl Table {
         }
         let place = (u64::from(key) >> (32 - bits)) as usize;
         let bounds = file.slice::<u64>(self.starts, place..place + 2)?;
-        let near = file.slice::<u64>(self.entries, bounds[0] as usize..bounds[1] as usize)?;
-        let start = near.partition_point(|found| *found < entry(key, 0));
-        let end = start + near[start..].partition_point(|found| *found <= entry(key, u32::MAX));
-        Ok(&near[start..end])
+        file.slice(self.entries, bounds[0] as usize..bounds[1] as usize)
     }
+}
+
+/// The entries under a key, among those near it.
+pub(super) fn among(near: &[u64], key: u32) -> &[u64] {
+    let start = near.partition_point(|found| *found < entry(key, 0));
+    let end = start + near[start..].partition_point(|found| *found <= entry(key, u32::MAX));
+    &near[start..end]
 }
