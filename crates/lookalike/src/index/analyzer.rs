@@ -36,6 +36,12 @@ pub(super) struct Analyzed {
 }
 
 impl Analyzed {
+    /// Sorts the elements, and leaves each once.
+    pub(super) fn sort(&mut self) {
+        let distinct = sort_distinct(&mut self.set);
+        self.set.truncate(distinct);
+    }
+
     /// A set as it is looked up without sketches.
     pub(super) fn of_set(set: Vec<u64>) -> Self {
         let mut keys: Vec<u32> = set.iter().map(|element| key_of(*element)).collect();
@@ -43,6 +49,16 @@ impl Analyzed {
         keys.dedup();
         Self { set, slots: Vec::new(), keys }
     }
+}
+
+/// The elements of a content, in no order, repeats among them.
+fn elements(shingler: &mut Shingler, content: Content<'_>) -> Vec<u64> {
+    let mut elements = Vec::with_capacity(COMMON_ELEMENTS);
+    match content {
+        Content::Text(text) => shingler.append_text(text, &mut elements),
+        Content::Set(items) => shingler.append_set(items, &mut elements),
+    };
+    elements
 }
 
 impl Analyzer {
@@ -82,30 +98,34 @@ impl Analyzer {
         self.sketching.as_ref().map_or(0, |(minhash, _)| minhash.slots())
     }
 
-    /// Takes a content apart, with a shingler whose buffers have been used before.
-    pub(super) fn analyze_one(&self, content: Content<'_>) -> Analyzed {
+    /// Takes a content apart that is asked about. Its elements are not sorted yet, which only those who compare them need.
+    pub(super) fn analyze_unsorted(&self, content: Content<'_>) -> Analyzed {
         let idle = || self.shinglers.lock().unwrap_or_else(PoisonError::into_inner);
         let mut shingler = idle().pop().unwrap_or_else(|| self.plan.shingler());
-        let analyzed = self.analyze(&mut shingler, content);
+        let set = elements(&mut shingler, content);
         idle().push(shingler);
-        analyzed
+        self.sketch(set)
     }
 
+    /// Takes a content apart.
     pub(super) fn analyze(&self, shingler: &mut Shingler, content: Content<'_>) -> Analyzed {
-        let mut set = Vec::with_capacity(COMMON_ELEMENTS);
-        match content {
-            Content::Text(text) => shingler.append_text(text, &mut set),
-            Content::Set(items) => shingler.append_set(items, &mut set),
-        };
-        let distinct = sort_distinct(&mut set);
-        set.truncate(distinct);
+        let mut analyzed = self.sketch(elements(shingler, content));
+        analyzed.sort();
+        match &self.sketching {
+            Some(_) => analyzed,
+            None => Analyzed::of_set(analyzed.set),
+        }
+    }
+
+    /// Finds slots and keys, if there are sketches.
+    fn sketch(&self, set: Vec<u64>) -> Analyzed {
         match &self.sketching {
             Some((minhash, _)) if !set.is_empty() => {
                 let sketched = self.analyze_sketch(&minhash.sketch(&set));
                 Analyzed { set, ..sketched }
             }
             Some((minhash, _)) => Analyzed { slots: vec![EMPTY_SLOT as u16; minhash.slots()], ..Analyzed::default() },
-            None => Analyzed::of_set(set),
+            None => Analyzed { set, ..Analyzed::default() },
         }
     }
 

@@ -65,7 +65,7 @@ impl Snapshot {
     /// The items that are like this.
     pub fn query(&self, content: Content<'_>, query: &Query) -> Result<Answer> {
         let analyzer = &self.0.analyzer;
-        let asked = analyzer.analyze_one(content);
+        let mut asked = analyzer.analyze_unsorted(content);
         let (threshold, promise) = self.aim(query)?;
         let measure = query.measure.unwrap_or(self.plan().settings().measure);
         if analyzer.scheme().is_some() && measure == Measure::Containment {
@@ -79,9 +79,16 @@ impl Snapshot {
                 let least = if promise.is_some() { scheme.least_agreement } else { 0 };
                 let mut candidates = self.under_keys(&asked, &mut answer.bounded)?;
                 self.keep_agreeing(&mut candidates, &asked, least)?;
+                if !candidates.is_empty() {
+                    asked.sort();
+                }
                 candidates
             }
-            None => self.in_lists(&asked, threshold.unwrap_or(0.0))?,
+            None => {
+                asked.sort();
+                asked = Analyzed::of_set(asked.set);
+                self.in_lists(&asked, threshold.unwrap_or(0.0))?
+            }
         };
         let mut found = Vec::new();
         for place in candidates {
@@ -144,13 +151,17 @@ impl Snapshot {
     /// The items that share a key, each once.
     pub(super) fn under_keys(&self, asked: &Analyzed, bounded: &mut u64) -> Result<Vec<Place>> {
         let lives = &self.0.lives;
-        // In two rounds, so that the many accesses to memory that nobody has looked at lately wait for each other as little
-        // as they can.
-        let mut near = Vec::with_capacity(asked.keys.len() * lives.len());
+        // In rounds, so that the many accesses to memory that nobody has looked at lately wait for each other as little as
+        // they can.
+        let mut bounds = Vec::with_capacity(asked.keys.len() * lives.len());
         for key in &asked.keys {
             for live in lives {
-                near.push(live.segment.near_key(*key)?);
+                bounds.push(live.segment.key_bounds(*key)?);
             }
+        }
+        let mut near = Vec::with_capacity(bounds.len());
+        for (live, bounds) in lives.iter().cycle().zip(bounds) {
+            near.push(live.segment.near_key(bounds)?);
         }
         std::hint::black_box(near.iter().map(|near| near.first().map_or(0, |first| *first as u32)).fold(0, u32::max));
         let mut places = Vec::new();

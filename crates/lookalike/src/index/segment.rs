@@ -1,6 +1,7 @@
 //! A segment: items in columns, sorted by sequence, with the tables that they are found by. Written once, then only read.
 
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::analyzer::Analyzed;
@@ -266,9 +267,14 @@ impl Segment {
         KEYS.find(&self.file, key)
     }
 
-    /// The entries of the items that have a key, and a few others.
-    pub(super) fn near_key(&self, key: u32) -> Result<&[u64]> {
-        KEYS.near(&self.file, key)
+    /// Where the entries of the items are that have a key, with a few others.
+    pub(super) fn key_bounds(&self, key: u32) -> Result<Range<usize>> {
+        KEYS.bounds(&self.file, key)
+    }
+
+    /// The entries that are there.
+    pub(super) fn near_key(&self, bounds: Range<usize>) -> Result<&[u64]> {
+        KEYS.near(&self.file, bounds)
     }
 
     /// All entries, sorted by key, then by item.

@@ -4,6 +4,8 @@
 //! 32 bits of a 64-bit key are enough. Among 100 million items a few others turn up under a key by chance, and what turns
 //! up is checked anyway.
 
+use std::ops::Range;
+
 use super::stored::StoredColumns;
 use crate::error::Result;
 
@@ -63,14 +65,14 @@ pub(super) struct Table {
 impl Table {
     /// The entries under a key, their items ascending.
     pub(super) fn find(self, file: &StoredColumns, key: u32) -> Result<&[u64]> {
-        self.near(file, key).map(|near| among(near, key))
+        Ok(among(self.near(file, self.bounds(file, key)?)?, key))
     }
 
-    /// The entries under a key and a few others.
-    pub(super) fn near(self, file: &StoredColumns, key: u32) -> Result<&[u64]> {
+    /// Where the entries under a key are, with a few others.
+    pub(super) fn bounds(self, file: &StoredColumns, key: u32) -> Result<Range<usize>> {
         let places = file.len_of::<u64>(self.starts);
         if places < 2 {
-            return Ok(&[]);
+            return Ok(0..0);
         }
         let bits = (places - 1).trailing_zeros();
         if bits > 32 || !(places - 1).is_power_of_two() {
@@ -78,7 +80,12 @@ impl Table {
         }
         let place = (u64::from(key) >> (32 - bits)) as usize;
         let bounds = file.slice::<u64>(self.starts, place..place + 2)?;
-        file.slice(self.entries, bounds[0] as usize..bounds[1] as usize)
+        Ok(bounds[0] as usize..bounds[1] as usize)
+    }
+
+    /// The entries that are there.
+    pub(super) fn near(self, file: &StoredColumns, bounds: Range<usize>) -> Result<&[u64]> {
+        file.slice(self.entries, bounds)
     }
 }
 
