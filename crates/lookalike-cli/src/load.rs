@@ -13,8 +13,8 @@ use crate::memory::Budget;
 use crate::names::{Records, Stretch};
 use crate::progress::Progress;
 
-/// Bytes of a segment that one thread fills: fewer segments are quicker to search.
-const MOST_SEGMENT_BYTES: u64 = 1 << 30;
+/// Memory for the segment that a thread fills: fewer and larger segments are quicker to search.
+const MOST_SEGMENT_BYTES: u64 = 512 << 20;
 
 /// What was loaded into an index.
 pub(crate) struct Load {
@@ -26,7 +26,7 @@ pub(crate) struct Load {
 /// Puts all records of these inputs into an index.
 pub(crate) fn load(index: &mut Index, reader: &Reader, budget: &Budget, progress: &Progress) -> Result<Load> {
     progress.begin(Stage::Read, Some(reader.inputs().iter().map(|input| input.size).sum()));
-    let loader = index.loader(segment_bytes(budget));
+    let loader = index.loader(segment_memory(budget));
     let take = |(loader, stretches): &mut (Loader, Vec<(u64, Stretch)>), chunk: &Chunk, parsed: &mut Parsed| {
         loader.push(chunk.order, &parsed.batch)?;
         progress.count_records(parsed.batch.len() as u64);
@@ -58,7 +58,7 @@ pub(crate) fn load_some<'a>(
     names: &[Cow<'a, str>],
     progress: &Progress,
 ) -> Result<u64> {
-    let loader = index.loader(segment_bytes(budget));
+    let loader = index.loader(segment_memory(budget));
     let take = |(loader, batch): &mut (Loader, Batch), chunk: &Chunk, parsed: &mut Parsed| {
         batch.clear();
         for (record, number) in parsed.batch.numbers().iter().enumerate().filter(|(_, number)| wanted(**number)) {
@@ -92,6 +92,6 @@ fn adopt<'a>(
     Ok(replaced)
 }
 
-fn segment_bytes(budget: &Budget) -> usize {
+fn segment_memory(budget: &Budget) -> usize {
     (budget.bytes / (3 * budget.threads() as u64)).min(MOST_SEGMENT_BYTES) as usize
 }

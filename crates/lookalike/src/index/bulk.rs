@@ -25,7 +25,7 @@ pub struct Loader {
     names: Arc<AtomicU64>,
     shingler: Shingler,
     store_text: bool,
-    segment_bytes: usize,
+    memory: usize,
     /// The open segment: its file, once there is one, what is still in memory of it, and its batches by order and number
     /// of records.
     file: Option<HiddenColumns>,
@@ -44,15 +44,16 @@ pub struct Loaded {
 }
 
 impl Index {
-    /// What fills segments of about so many bytes; clone it for every thread.
-    pub fn loader(&mut self, segment_bytes: usize) -> Loader {
+    /// What fills segments until they take about so many bytes of memory; clone it for every thread. On disk a segment
+    /// takes several times as much.
+    pub fn loader(&mut self, memory: usize) -> Loader {
         Loader {
             folder: self.folder().clone(),
             analyzer: Arc::clone(self.analyzer()),
             names: Arc::default(),
             shingler: self.plan().shingler(),
             store_text: self.stores_text(),
-            segment_bytes,
+            memory,
             file: None,
             contents: Contents::default(),
             batches: Vec::new(),
@@ -130,7 +131,7 @@ impl Loader {
     /// Adds a batch. Batches are numbered by their place among all that are loaded.
     pub fn push(&mut self, order: u64, batch: &Batch) -> Result<()> {
         let is_behind = self.batches.last().is_some_and(|(last, _)| *last > order);
-        if self.contents.file_bytes() >= self.segment_bytes || is_behind {
+        if self.contents.bytes() >= self.memory || is_behind {
             self.end_segment()?;
         }
         for record in 0..batch.len() {

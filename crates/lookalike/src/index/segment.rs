@@ -53,11 +53,6 @@ impl Contents {
         self.set_ends.len()
     }
 
-    /// Bytes that they take in the file, about.
-    pub(super) fn file_bytes(&self) -> usize {
-        self.bytes() + 8 * self.written as usize
-    }
-
     /// Bytes that they take in memory.
     pub(super) fn bytes(&self) -> usize {
         8 * (self.sets.len() + self.set_ends.len() + self.entries.len() + self.text_ends.len())

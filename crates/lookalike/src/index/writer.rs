@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::analyzer::{Analyzed, Analyzer};
 use super::background::{Job, worth_merging, write_merged};
@@ -23,6 +23,8 @@ use crate::settings::Verify;
 use crate::shingle::Shingler;
 
 const LOCK: &str = "lock";
+/// How often the lock is tried, ten milliseconds apart.
+const LOCK_ATTEMPTS: usize = 20;
 /// What the log may hold before its items become a segment, unless told otherwise.
 const LOG_BYTES: u64 = 32 << 20;
 /// A writer whose log holds so many times as much waits for the merging.
@@ -546,7 +548,14 @@ impl Pending {
 
 fn lock(path: &Path) -> Result<File> {
     let file = File::create(path.join(LOCK)).map_err(|error| unwritable(&path.join(LOCK), &error))?;
-    if file.try_lock().is_err() {
+    // A program that is just being started by this one holds everything that this one has, for a moment.
+    let mut attempts = 0;
+    while file.try_lock().is_err() {
+        attempts += 1;
+        if attempts < LOCK_ATTEMPTS {
+            std::thread::sleep(Duration::from_millis(10));
+            continue;
+        }
         return Err(Error::new(
             ErrorKind::Locked,
             format!("another program is writing to the index {}", path.display()),

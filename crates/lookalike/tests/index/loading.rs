@@ -23,7 +23,7 @@ fn texts(count: usize, seed: u64) -> Vec<String> {
 
 /// Loads texts in batches, by three loaders in turn.
 fn load(index: &mut Index, texts: &[String]) -> Vec<Loaded> {
-    let loader = index.loader(20_000);
+    let loader = index.loader(4_000);
     let mut loaders = vec![loader.clone(), loader.clone(), loader];
     for (order, chunk) in texts.chunks(7).enumerate() {
         let mut batch = Batch::new();
