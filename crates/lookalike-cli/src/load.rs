@@ -7,6 +7,7 @@ use anyhow::Result;
 use lookalike::index::{Loaded, Loader};
 use lookalike::{Batch, Content, Index, RecordNumber, Stage, Watch};
 use lookalike_io::{Chunk, Parsed, Reader, read_all};
+use rayon::prelude::*;
 
 use crate::interrupt;
 use crate::memory::Budget;
@@ -36,11 +37,9 @@ pub(crate) fn load(index: &mut Index, reader: &Reader, budget: &Budget, progress
     };
     let threads = budget.threads();
     let states = read_all(reader, threads, interrupt::flag(), || (loader.clone(), Vec::new()), take)?;
-    let (mut loaded, mut stretches) = (Vec::new(), Vec::new());
-    for (loader, mut read) in states {
-        loaded.append(&mut loader.finish()?);
-        stretches.append(&mut read);
-    }
+    let (loaders, stretches): (Vec<Loader>, Vec<Vec<(u64, Stretch)>>) = states.into_iter().unzip();
+    let loaded = finish(loaders)?;
+    let mut stretches: Vec<(u64, Stretch)> = stretches.into_iter().flatten().collect();
     stretches.sort_by_key(|(order, _)| *order);
     let stretches = stretches.into_iter().map(|(_, stretch)| stretch).collect();
     let records = Records::new(reader.inputs().to_vec(), 0, stretches);
@@ -72,17 +71,20 @@ pub(crate) fn load_some<'a>(
     };
     let start = || (loader.clone(), Batch::new());
     let states = read_all(reader, budget.threads(), interrupt::flag(), start, take)?;
-    let mut loaded = Vec::new();
-    for (loader, _) in states {
-        loaded.append(&mut loader.finish()?);
-    }
+    let loaded = finish(states.into_iter().map(|(loader, _)| loader).collect())?;
     adopt(index, loaded, |record| Cow::Borrowed(&*names[record]), progress)
+}
+
+/// Writes what the loaders still have, all at the same time.
+fn finish(loaders: Vec<Loader>) -> Result<Vec<Loaded>> {
+    let finished = loaders.into_par_iter().map(Loader::finish).collect::<lookalike::Result<Vec<_>>>()?;
+    Ok(finished.into_iter().flatten().collect())
 }
 
 fn adopt<'a>(
     index: &mut Index,
     loaded: Vec<Loaded>,
-    name: impl Fn(usize) -> Cow<'a, str>,
+    name: impl Fn(usize) -> Cow<'a, str> + Sync,
     progress: &Progress,
 ) -> Result<u64> {
     progress.begin(Stage::Write, None);

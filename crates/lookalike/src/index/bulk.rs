@@ -11,6 +11,8 @@ use super::live::Live;
 use super::segment::{Contents, MAGIC, Owners, Segment};
 use super::table::item_of;
 use super::writer::Index;
+use rayon::prelude::*;
+
 use crate::batch::{Batch, Content};
 use crate::error::Result;
 use crate::shingle::Shingler;
@@ -66,8 +68,8 @@ impl Index {
     /// the same id are refused, with their indexes.
     pub fn adopt_loaded<'a>(
         &mut self,
-        mut loaded: Vec<Loaded>,
-        name: impl Fn(usize) -> Cow<'a, str>,
+        loaded: Vec<Loaded>,
+        name: impl Fn(usize) -> Cow<'a, str> + Sync,
         time: u64,
     ) -> Result<u64> {
         self.commit()?;
@@ -80,20 +82,20 @@ impl Index {
             records += count;
         }
         let sequence = self.take_sequences(records as u64);
-        let mut added = Vec::new();
-        for Loaded { mut file, batches } in loaded.drain(..) {
+        let names: Vec<String> = loaded.iter().map(|_| self.name_segment()).collect();
+        let (folder, slots) = (self.folder(), self.analyzer().slots());
+        let finish = |(Loaded { mut file, batches }, segment_name): (Loaded, String)| {
             let mut owners = Owners::default();
             for record in batches.iter().flat_map(|(order, count)| firsts[order]..firsts[order] + count) {
                 owners.push(&name(record), sequence + record as u64, time);
             }
             owners.write(&mut file.columns).map_err(|error| unwritable(&file.path, &error))?;
-            let segment_name = self.name_segment();
-            file.rename_to(&self.folder().file(&segment_name));
+            file.rename_to(&folder.file(&segment_name));
             file.finish()?;
-            let folder = self.folder();
-            let segment = Segment::open(&folder.path, &segment_name, folder.stamp, self.analyzer().slots())?;
-            added.push(Live::new(Arc::new(segment)));
-        }
+            let segment = Segment::open(&folder.path, &segment_name, folder.stamp, slots)?;
+            Ok(Live::new(Arc::new(segment)))
+        };
+        let added: Vec<Live> = loaded.into_par_iter().zip(names).map(finish).collect::<Result<_>>()?;
         refuse_same_ids(&added)?;
         let mut replaced = Vec::new();
         if !self.snapshot().is_empty() {
