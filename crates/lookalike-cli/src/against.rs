@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use lookalike::index::OldItem;
+use lookalike::index::{MOST_UNDER_A_KEY, OldItem};
 use lookalike::{Asked, Batch, Error, Plan, RecordNumber, ShingleLists, Sketched, Snapshot, Supply, Take};
 use lookalike_io::{Format, Input};
 
 use crate::names::Stretch;
+use crate::progress::Progress;
 
 /// An index that records are compared with.
 pub(crate) struct AgainstIndex {
@@ -34,8 +35,14 @@ impl AgainstIndex {
     }
 
     /// The items that may be like these records: sketched, named, and as they are.
-    pub(crate) fn old_records(&self, plan: &Plan, new: &[Sketched]) -> Result<(Sketched, Stretch, Vec<OldItem>)> {
-        let items = self.snapshot.items_like(new)?;
+    pub(crate) fn old_records(
+        &self,
+        plan: &Plan,
+        new: &[Sketched],
+        progress: &Progress,
+    ) -> Result<(Sketched, Stretch, Vec<OldItem>)> {
+        let (items, bounded) = self.snapshot.items_like(new)?;
+        note_bounded(bounded, progress);
         let mut batch = Batch::new();
         for (position, item) in (0..).zip(&items) {
             batch.push_set(RecordNumber::new(0, position), item.elements.iter().copied());
@@ -45,6 +52,15 @@ impl AgainstIndex {
         let mut sketcher = if keeps_shingles { sketcher } else { sketcher.forget_shingles() };
         let stretch = Stretch::of_items(0, items.iter().map(|item| item.id.as_str()));
         Ok((sketcher.sketch(&batch), stretch, items))
+    }
+}
+
+/// Says for how many records not everything in an index was looked at.
+pub(crate) fn note_bounded(records: u64, progress: &Progress) {
+    if records > 0 {
+        progress.note(&format!(
+            "for {records} records, only the {MOST_UNDER_A_KEY} newest items under some keys of the index were looked at"
+        ));
     }
 }
 

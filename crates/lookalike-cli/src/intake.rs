@@ -149,7 +149,7 @@ pub(crate) fn read(
     }
     let mut items = Vec::new();
     if let Some(index) = &index {
-        let (sketched, stretch, found) = index.old_records(plan, &new)?;
+        let (sketched, stretch, found) = index.old_records(plan, &new, progress)?;
         old.push(sketched);
         stretches.insert(0, stretch);
         items = found;

@@ -43,12 +43,14 @@ pub(crate) fn load(index: &mut Index, reader: &Reader, budget: &Budget, progress
     stretches.sort_by_key(|(order, _)| *order);
     let stretches = stretches.into_iter().map(|(_, stretch)| stretch).collect();
     let records = Records::new(reader.inputs().to_vec(), 0, stretches);
-    records.check_ids()?;
-    let replaced = adopt(index, loaded, |record| records.name(record), progress)?;
+    let replaced = adopt(index, loaded, |record| records.name(record), progress).map_err(|error| {
+        // If it is for an id that stands twice, say where.
+        records.check_ids().err().unwrap_or(error)
+    })?;
     Ok(Load { records, replaced })
 }
 
-/// Puts some records of these inputs into an index: those that `name` names.
+/// Puts the records of these inputs into an index that are `wanted`; `names` are theirs, in input order.
 pub(crate) fn load_some<'a>(
     index: &mut Index,
     reader: &Reader,

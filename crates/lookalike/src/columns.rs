@@ -118,19 +118,9 @@ impl<W: Write> ColumnWriter<W> {
 
     /// Adds a column that comes in pieces.
     pub(crate) fn column_of<'a, T: Plain + 'a>(&mut self, pieces: impl IntoIterator<Item = &'a [T]>) -> io::Result<()> {
-        self.try_column_of(pieces.into_iter().map(Ok::<_, io::Error>))
-    }
-
-    /// Adds a column that comes in pieces, any of which may fail.
-    pub(crate) fn try_column_of<'a, T: Plain + 'a, E: From<io::Error>>(
-        &mut self,
-        pieces: impl IntoIterator<Item = Result<&'a [T], E>>,
-    ) -> Result<(), E> {
         self.begin_column();
-        for piece in pieces {
-            self.append(piece?)?;
-        }
-        Ok(self.end_column()?)
+        pieces.into_iter().try_for_each(|piece| self.append(piece))?;
+        self.end_column()
     }
 
     /// Begins a column that [`Self::append`] fills and [`Self::end_column`] ends.

@@ -7,6 +7,7 @@ use clap::Args;
 use lookalike::{Match, Measure, Query, Snapshot, Stage, Watch};
 use lookalike_io::{Chunk, Parsed, Reader, read_all, refuse_overwriting, remove_abandoned};
 
+use crate::against::note_bounded;
 use crate::arguments::{GlobalArguments, MeasureName, ReadArguments, ResourceArguments, ResultArguments};
 use crate::exit::Exit;
 use crate::interrupt;
@@ -99,9 +100,7 @@ pub(crate) fn run(arguments: &QueryArguments, global: &GlobalArguments) -> Resul
         read_all(&reader, threads, interrupt::flag(), Vec::new, ask)?.into_iter().flatten().collect();
     answered.sort_by_key(|answered| answered.order);
     let bounded: u64 = answered.iter().map(|answered| answered.bounded).sum();
-    if bounded > 0 {
-        progress.note(&format!("for {bounded} records, only the 2,000 newest items under some keys were looked at"));
-    }
+    note_bounded(bounded, &progress);
     progress.finish();
     let is_found = write(arguments, sink, &reader, answered)?;
     Ok(if is_found { Exit::Done } else { Exit::No })

@@ -51,7 +51,7 @@ pub(super) struct QueryAnswer {
     compared: u64,
     /// Keys that more items share than were looked at; the newest were.
     bounded: u64,
-    /// The probability with which an item at exactly the threshold is found; null where nothing is promised, below the
+    /// The least probability with which an item at the threshold is found; null where nothing is promised, below the
     /// threshold of the index.
     promise: Option<f64>,
 }

@@ -5,9 +5,8 @@ use rayon::prelude::*;
 use super::analyzer::Analyzed;
 use super::failure::failed;
 use super::snapshot::Snapshot;
-use super::table::key_of;
 use crate::error::Result;
-use crate::plan::Plan;
+use crate::plan::{Method, Plan};
 use crate::shingle::{Shape, sort_distinct};
 use crate::sketched::Sketched;
 use crate::work::columns;
@@ -31,8 +30,8 @@ impl Snapshot {
         let described = |plan: &Plan| {
             let settings = plan.settings();
             let scheme = match plan.method() {
-                crate::plan::Method::Sketches(scheme) => format!("--bands {}", scheme.bands),
-                crate::plan::Method::InvertedLists => "--exact".to_owned(),
+                Method::Sketches(scheme) => format!("--bands {}", scheme.bands),
+                Method::InvertedLists => "--exact".to_owned(),
             };
             format!(
                 "-t {} --shingles {} --normalize {} --seed {} {scheme}{}",
@@ -52,11 +51,12 @@ impl Snapshot {
         .advise("use the settings of the index"))
     }
 
-    /// The items that may be like one of these records, oldest first. What is alike is among them, with the probability
-    /// that the plan promises; not all are.
-    pub fn items_like(&self, records: &[Sketched]) -> Result<Vec<OldItem>> {
+    /// The items that may be like one of these records, oldest first, and for how many records not all items under a key
+    /// were looked at. What is alike is among them, with the probability that the plan promises; not all are.
+    pub fn items_like(&self, records: &[Sketched]) -> Result<(Vec<OldItem>, u64)> {
         let pieces = records.par_iter().map(|batch| self.places_like(batch)).collect::<Result<Vec<_>>>()?;
-        let mut places = pieces.concat();
+        let bounded = pieces.iter().map(|(_, bounded)| bounded).sum();
+        let mut places: Vec<(u32, u32)> = pieces.into_iter().flat_map(|(places, _)| places).collect();
         places.par_sort_unstable();
         places.dedup();
         let items = places.into_iter().map(|(live, item)| {
@@ -66,12 +66,12 @@ impl Snapshot {
         });
         let mut items = items.collect::<Result<Vec<_>>>()?;
         items.sort_by_key(|(sequence, _)| *sequence);
-        Ok(items.into_iter().map(|(_, item)| item).collect())
+        Ok((items.into_iter().map(|(_, item)| item).collect(), bounded))
     }
 
-    fn places_like(&self, batch: &Sketched) -> Result<Vec<(u32, u32)>> {
+    fn places_like(&self, batch: &Sketched) -> Result<(Vec<(u32, u32)>, u64)> {
         let analyzer = &self.0.analyzer;
-        let mut places = Vec::new();
+        let (mut places, mut bounded) = (Vec::new(), 0);
         let Some(scheme) = analyzer.scheme() else {
             let threshold = self.plan().settings().threshold;
             for record in 0..batch.len() {
@@ -80,24 +80,19 @@ impl Snapshot {
                 set.truncate(distinct);
                 places.extend(self.in_lists(&Analyzed::of_set(set), threshold)?);
             }
-            return Ok(places);
+            return Ok((places, 0));
         };
         let (keys, slots) = columns_of(batch)?;
-        let mut bounded = 0;
-        for record in (0..batch.len()).filter(|record| batch.shapes[*record] != Shape::Empty) {
-            let of_record = keys.iter().skip(record).step_by(batch.len());
-            let mut asked = Analyzed {
-                set: Vec::new(),
-                slots: slots[record * analyzer.slots()..][..analyzer.slots()].to_vec(),
-                keys: of_record.map(|key| key_of(*key)).collect(),
-            };
-            asked.keys.sort_unstable();
-            asked.keys.dedup();
-            let mut found = self.under_keys(&asked, &mut bounded)?;
+        let slots = slots.chunks_exact(analyzer.slots());
+        for (record, slots) in slots.enumerate().filter(|(record, _)| batch.shapes[*record] != Shape::Empty) {
+            let asked = Analyzed::of_sketch(slots.to_vec(), keys.iter().skip(record).step_by(batch.len()).copied());
+            let mut bounded_keys = 0;
+            let mut found = self.under_keys(&asked, &mut bounded_keys)?;
+            bounded += u64::from(bounded_keys > 0);
             self.keep_agreeing(&mut found, &asked, scheme.least_agreement)?;
             places.append(&mut found);
         }
-        Ok(places)
+        Ok((places, bounded))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::band::BandKeys;
 use crate::batch::Content;
 use crate::plan::{Method, Plan, Scheme};
 use crate::shingle::{Shingler, sort_distinct};
-use crate::sketch::{EMPTY_SLOT, MinHash};
+use crate::sketch::{EMPTY_SLOT, MinHash, Sketch};
 
 use super::table::key_of;
 
@@ -17,6 +17,7 @@ pub(super) struct Analyzer {
     sketching: Option<(MinHash, BandKeys)>,
     /// The probability with which what is as alike as the plan asks is found. Costs more to compute than a query.
     promise: f64,
+    fingerprint: u64,
     /// As many as queries were ever taken apart at the same time.
     shinglers: Mutex<Vec<Shingler>>,
 }
@@ -40,6 +41,14 @@ impl Analyzed {
     pub(super) fn sort(&mut self) {
         let distinct = sort_distinct(&mut self.set);
         self.set.truncate(distinct);
+    }
+
+    /// A sketch as it is looked up: its slots, and its keys in whole.
+    pub(super) fn of_sketch(slots: Vec<u16>, keys: impl Iterator<Item = u64>) -> Self {
+        let mut keys: Vec<u32> = keys.map(key_of).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        Self { set: Vec::new(), slots, keys }
     }
 
     /// A set as it is looked up without sketches.
@@ -72,6 +81,7 @@ impl Analyzer {
             plan: plan.clone(),
             sketching,
             promise: plan.finds(plan.settings().threshold),
+            fingerprint: plan.fingerprint(),
             shinglers: Mutex::default(),
         }
     }
@@ -83,6 +93,11 @@ impl Analyzer {
     /// The least probability with which something is found that is as alike as the plan asks, or more.
     pub(super) fn promise(&self) -> f64 {
         self.promise
+    }
+
+    /// Whether a sketch is one of the plan's.
+    pub(super) fn made(&self, sketch: &Sketch) -> bool {
+        self.sketching.is_some() && sketch.fingerprint() == self.fingerprint
     }
 
     /// How candidates are found, if by sketches.
@@ -134,9 +149,6 @@ impl Analyzer {
         let Some((_, band_keys)) = &self.sketching else { return Analyzed::default() };
         let mut keys = Vec::new();
         band_keys.append(sketch, 0, &mut keys);
-        let mut keys: Vec<u32> = keys.into_iter().map(key_of).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        Analyzed { set: Vec::new(), slots: sketch.iter().map(|slot| *slot as u16).collect(), keys }
+        Analyzed::of_sketch(sketch.iter().map(|slot| *slot as u16).collect(), keys.into_iter())
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Job {
     /// What is merged.
     sources: Vec<Arc<Segment>>,
     /// Logs that are of no use once the merged segment is there.
-    pub(super) logs: Vec<String>,
+    logs: Vec<String>,
     /// What the merged segment is called.
     pub(super) name: String,
 }

@@ -1,8 +1,11 @@
 //! Many items at once, on all threads: each thread fills segments of its own, and the index takes them together.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
 
 use super::analyzer::Analyzer;
 use super::failure::{failed, unwritable};
@@ -11,8 +14,6 @@ use super::live::Live;
 use super::segment::{Contents, MAGIC, Owners, Segment};
 use super::table::item_of;
 use super::writer::Index;
-use rayon::prelude::*;
-
 use crate::batch::{Batch, Content};
 use crate::error::Result;
 use crate::shingle::Shingler;
@@ -64,8 +65,8 @@ impl Index {
     }
 
     /// Takes what loaders have loaded into the index and commits it. Records come in the order of their batches; `name`
-    /// says what a record is called, by its index in that order. Items with the same ids are replaced; two new records with
-    /// the same id are refused, with their indexes.
+    /// says what a record is called, by its index in that order. Items with the same ids are replaced, and it is said how
+    /// many; two new records with the same id are refused, and nothing changes.
     pub fn adopt_loaded<'a>(
         &mut self,
         loaded: Vec<Loaded>,
@@ -73,43 +74,63 @@ impl Index {
         time: u64,
     ) -> Result<u64> {
         self.commit()?;
+        let files: Vec<String> = loaded.iter().map(|_| self.name_segment()).collect();
+        let adopted = self.own(loaded, &files, name, time).and_then(|added| {
+            refuse_same_ids(&added)?;
+            let replaced = self.replaced_by(&added)?;
+            self.adopt(added, &replaced)?;
+            Ok(replaced.len() as u64)
+        });
+        if adopted.is_err() {
+            files.iter().for_each(|file| self.discard(file));
+        }
+        self.tend();
+        adopted
+    }
+
+    /// Says whose the loaded items are, and gives the segments these names.
+    fn own<'a>(
+        &mut self,
+        loaded: Vec<Loaded>,
+        files: &[String],
+        name: impl Fn(usize) -> Cow<'a, str> + Sync,
+        time: u64,
+    ) -> Result<Vec<Live>> {
         let mut batches: Vec<(u64, usize)> = loaded.iter().flat_map(|loaded| loaded.batches.iter().copied()).collect();
         batches.sort_unstable();
-        let mut firsts = std::collections::HashMap::new();
-        let mut records = 0;
-        for (order, count) in &batches {
-            firsts.insert(*order, records);
+        let (mut firsts, mut records) = (HashMap::new(), 0);
+        for (order, count) in batches {
+            firsts.insert(order, records);
             records += count;
         }
         let sequence = self.take_sequences(records as u64);
-        let names: Vec<String> = loaded.iter().map(|_| self.name_segment()).collect();
         let (folder, slots) = (self.folder(), self.analyzer().slots());
-        let finish = |(Loaded { mut file, batches }, segment_name): (Loaded, String)| {
+        let finish = |(Loaded { mut file, batches }, segment): (Loaded, &String)| {
             let mut owners = Owners::default();
             for record in batches.iter().flat_map(|(order, count)| firsts[order]..firsts[order] + count) {
                 owners.push(&name(record), sequence + record as u64, time);
             }
             owners.write(&mut file.columns).map_err(|error| unwritable(&file.path, &error))?;
-            file.rename_to(&folder.file(&segment_name));
+            file.rename_to(&folder.file(segment));
             file.finish()?;
-            let segment = Segment::open(&folder.path, &segment_name, folder.stamp, slots)?;
+            let segment = Segment::open(&folder.path, segment, folder.stamp, slots)?;
             Ok(Live::new(Arc::new(segment)))
         };
-        let added: Vec<Live> = loaded.into_par_iter().zip(names).map(finish).collect::<Result<_>>()?;
-        refuse_same_ids(&added)?;
-        let mut replaced = Vec::new();
-        if !self.snapshot().is_empty() {
-            for live in &added {
-                for item in live.items() {
-                    if let Some((old, item)) = self.snapshot().0.find(live.segment.id(item)?)? {
-                        replaced.push(old.segment.sequence(item)?);
-                    }
-                }
-            }
-        }
-        self.adopt(added, &replaced)?;
-        self.tend();
-        Ok(replaced.len() as u64)
+        loaded.into_par_iter().zip(files).map(finish).collect()
+    }
+
+    /// The sequences of the items that have the same ids as these.
+    fn replaced_by(&self, added: &[Live]) -> Result<Vec<u64>> {
+        let committed = self.snapshot().0;
+        let old_one = |segment: &Segment, item: u32| match committed.find(segment.id(item)?)? {
+            Some((old, item)) => old.segment.sequence(item).map(Some),
+            None => Ok(None),
+        };
+        let pieces = added.iter().map(|live| {
+            let items = (0..live.segment.len() as u32).into_par_iter();
+            items.map(|item| old_one(&live.segment, item)).collect::<Result<Vec<_>>>()
+        });
+        Ok(pieces.collect::<Result<Vec<_>>>()?.into_iter().flatten().flatten().collect())
     }
 }
 

@@ -55,14 +55,17 @@ impl Live {
 
     /// Deletes the items with these sequences, as far as they are here. Who holds a copy of this sees no change.
     pub(super) fn delete(&mut self, sequences: &[u64]) -> Result<()> {
-        for sequence in sequences {
-            if let Some(item) = self.segment.with_sequence(*sequence)? {
-                let bits = Arc::make_mut(&mut self.deleted);
-                bits.words.resize(self.segment.len().div_ceil(64), 0);
-                let word = &mut bits.words[item as usize / 64];
-                bits.count += usize::from(*word >> (item % 64) & 1 == 0);
-                *word |= 1 << (item % 64);
-            }
+        let mut here = sequences.iter().filter(|sequence| self.segment.may_have(**sequence)).peekable();
+        if here.peek().is_none() {
+            return Ok(());
+        }
+        let all = self.segment.sequences()?;
+        for item in here.filter_map(|sequence| all.binary_search(sequence).ok()) {
+            let bits = Arc::make_mut(&mut self.deleted);
+            bits.words.resize(all.len().div_ceil(64), 0);
+            let word = &mut bits.words[item / 64];
+            bits.count += usize::from(*word >> (item % 64) & 1 == 0);
+            *word |= 1 << (item % 64);
         }
         Ok(())
     }

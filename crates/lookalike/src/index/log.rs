@@ -93,7 +93,7 @@ impl Log {
 
     /// Bytes of what is in it.
     pub(super) fn bytes(&self) -> u64 {
-        self.length - HEADER_BYTES as u64
+        frame_bytes(self.length)
     }
 
     /// Appends a frame; durable when this returns. If that fails, the log is as it was before.
@@ -114,6 +114,11 @@ impl Log {
         self.length += bytes.len() as u64;
         Ok(())
     }
+}
+
+/// Bytes of the frames of a log that has so many bytes in all.
+pub(super) fn frame_bytes(length: u64) -> u64 {
+    length.saturating_sub(HEADER_BYTES as u64)
 }
 
 fn frame_header(payload: &[u8], place: u64) -> [u8; FRAME_HEADER_BYTES] {

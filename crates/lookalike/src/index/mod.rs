@@ -27,7 +27,7 @@
 //!
 //! - What is not committed is not seen, and is gone with the process.
 //! - An index answers for its own plan: the threshold can be raised, and lowered with less than the promised recall.
-//! - Under one key, the 2,000 newest items are looked at ([`Answer::bounded`] tells).
+//! - Under one key, the newest items are looked at, up to [`MOST_UNDER_A_KEY`] ([`Answer::bounded`] tells).
 //! - Fewer than 2³² items a segment.
 
 mod against;
@@ -50,7 +50,7 @@ mod writer;
 
 pub use against::OldItem;
 pub use bulk::{Loaded, Loader};
-pub use search::{Answer, Match, Query};
+pub use search::{Answer, MOST_UNDER_A_KEY, Match, Query};
 pub use snapshot::{Info, Item, Snapshot};
 pub use writer::{Index, IndexOptions};
 

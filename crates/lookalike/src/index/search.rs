@@ -14,7 +14,7 @@ use crate::sketch::{Sketch, agreement};
 use crate::verify::{ratio, shared};
 
 /// Items under one key that are looked at, the newest first. More than these are copies of each other, or boilerplate.
-const MOST_UNDER_A_KEY: usize = 2_000;
+pub const MOST_UNDER_A_KEY: usize = 2_000;
 
 /// What is asked of an index.
 #[derive(Clone, Debug, Default)]
@@ -105,7 +105,10 @@ impl Snapshot {
     /// The items that are like the document of this sketch. Similarities are estimates: without its text, its elements are
     /// not known.
     pub fn query_sketch(&self, sketch: &Sketch, query: &Query) -> Result<Answer> {
-        self.plan().band_keys(sketch)?;
+        if !self.0.analyzer.made(sketch) {
+            return Err(Error::setting("the sketch was made by another plan than that of the index")
+                .advise("sketch the document with the plan of the index, or ask about its text"));
+        }
         let (threshold, promise) = self.aim(query)?;
         let mut answer = Answer { matches: Vec::new(), compared: 0, bounded: 0, promise };
         if sketch.is_empty() {

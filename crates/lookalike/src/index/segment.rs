@@ -292,12 +292,9 @@ impl Segment {
         Ok(items)
     }
 
-    /// The item of a sequence.
-    pub(super) fn with_sequence(&self, sequence: u64) -> Result<Option<u32>> {
-        if !(self.sequences.0..=self.sequences.1).contains(&sequence) {
-            return Ok(None);
-        }
-        Ok(self.sequences()?.binary_search(&sequence).ok().map(|item| item as u32))
+    /// Whether the item of a sequence may be here.
+    pub(super) fn may_have(&self, sequence: u64) -> bool {
+        (self.sequences.0..=self.sequences.1).contains(&sequence)
     }
 
     /// Looks at every byte and at what must hold between them.

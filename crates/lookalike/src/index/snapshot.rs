@@ -7,7 +7,7 @@ use super::analyzer::Analyzer;
 use super::failure::{damaged, failed, unreadable};
 use super::live::Live;
 use super::log::{self, Frame};
-use super::manifest::Manifest;
+use super::manifest::{self, Manifest};
 use super::memory;
 use super::segment::Segment;
 use super::stored::StoredColumns;
@@ -161,13 +161,12 @@ impl State {
     /// Reads what a manifest lists.
     fn load(path: &Path, manifest: &Manifest) -> Result<Self> {
         let mut state = Self::without_logs(path, manifest)?;
-        if let Some((current, earlier)) = manifest.logs.split_last() {
-            earlier.iter().try_for_each(|name| state.replay_whole(name, manifest.stamp()))?;
-            let log = path.join(current);
-            let (frames, length) = log::read(&log, manifest.stamp())?;
-            state.replay(&frames, &log, manifest.stamp())?;
-            state.log_bytes += length;
-        }
+        let (current, earlier) = manifest.logs.split_last().ok_or_else(|| damaged(&path.join(manifest::NAME)))?;
+        earlier.iter().try_for_each(|name| state.replay_whole(name, manifest.stamp()))?;
+        let log = path.join(current);
+        let (frames, length) = log::read(&log, manifest.stamp())?;
+        state.replay(&frames, &log, manifest.stamp())?;
+        state.log_bytes += log::frame_bytes(length);
         Ok(state)
     }
 
@@ -205,7 +204,7 @@ impl State {
         if length < size {
             return Err(damaged(&path));
         }
-        self.log_bytes += length;
+        self.log_bytes += log::frame_bytes(length);
         self.replay(&frames, &path, stamp)
     }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::analyzer::{Analyzed, Analyzer};
 use super::background::{Job, worth_merging, write_merged};
-use super::failure::{failed, unwritable};
+use super::failure::{damaged, failed, unwritable};
 use super::folder::{Folder, sync_folder};
 use super::live::Live;
 use super::log::{Frame, Log};
@@ -114,36 +114,19 @@ impl Index {
         Manifest::load(path)?;
         let lock = lock(path)?;
         // Only now nobody else changes it.
-        let mut manifest = Manifest::load(path)?;
+        let manifest = Manifest::load(path)?;
         let folder = Folder { path: path.into(), stamp: manifest.stamp() };
         let mut state = State::without_logs(path, &manifest)?;
-        let (current, earlier) = match manifest.logs.split_last() {
-            Some((current, earlier)) => (Some(current), earlier),
-            None => (None, &[][..]),
-        };
+        let (current, earlier) = manifest.logs.split_last().ok_or_else(|| damaged(&path.join(manifest::NAME)))?;
         earlier.iter().try_for_each(|name| state.replay_whole(name, folder.stamp))?;
-        let mut last = None;
-        if let Some(name) = current {
-            let (log, frames) = Log::open(path, name, folder.stamp)?;
-            state.replay(&frames, &path.join(name), folder.stamp)?;
-            state.log_bytes += log.bytes();
-            last = Some(log);
-        }
+        let (log, frames) = Log::open(path, current, folder.stamp)?;
+        state.replay(&frames, &path.join(current), folder.stamp)?;
+        state.log_bytes += log.bytes();
         for name in folder.names().map_err(|error| unwritable(path, &error))? {
-            if !manifest.has(&name) && name != LOCK && name != manifest::NAME && is_ours(&name) {
+            if !manifest.has(&name) && is_ours(&name) {
                 folder.remove(&name);
             }
         }
-        let log = match last {
-            Some(log) => log,
-            None => {
-                let name = manifest.name_file("log");
-                let log = Log::create(path, &name, folder.stamp)?;
-                manifest.logs.push(name);
-                manifest.save(&folder)?;
-                log
-            }
-        };
         Ok(Self::new(folder, lock, manifest, log, state))
     }
 
@@ -263,7 +246,15 @@ impl Index {
     /// Forgets what was not committed.
     pub fn rollback(&mut self) {
         for live in std::mem::take(&mut self.pending).spilled {
-            live.segment.name().iter().for_each(|name| self.folder.remove(name));
+            live.segment.name().iter().for_each(|name| self.discard(name));
+        }
+    }
+
+    /// Removes a file that did not become part of the index. If the manifest on disk lists it all the same, because only
+    /// the very last step of replacing that failed, it stays.
+    pub(super) fn discard(&self, name: &str) {
+        if Manifest::load(&self.folder.path).is_ok_and(|manifest| !manifest.has(name)) {
+            self.folder.remove(name);
         }
     }
 
@@ -343,14 +334,8 @@ impl Index {
 
     /// Takes segments that are on disk into the index, and deletes items, at once.
     pub(super) fn adopt(&mut self, added: Vec<Live>, deleted: &[u64]) -> Result<()> {
-        let in_memory = self.committed.0.lives.iter().filter(|live| live.segment.name().is_none());
-        let mut is_in_log = false;
-        for live in in_memory {
-            for sequence in deleted {
-                is_in_log |= live.segment.with_sequence(*sequence)?.is_some();
-            }
-        }
-        if is_in_log {
+        let may_have = |live: &Live| deleted.iter().any(|sequence| live.segment.may_have(*sequence));
+        if self.in_memory().iter().any(may_have) {
             // The manifest lists what is deleted in segments; items in the log are deleted by the log.
             self.flush()?;
         }
@@ -433,15 +418,16 @@ impl Index {
     }
 
     /// Puts a merged segment in the place of its sources, if it is finished, or waits for it. If it failed, its sources
-    /// stay as they are.
-    fn take_merged(&mut self, wait: bool) {
-        let Some(job) = self.job.take_if(|job| wait || job.is_finished()) else { return };
+    /// stay as they are. Whether there was one.
+    fn take_merged(&mut self, wait: bool) -> bool {
+        let Some(job) = self.job.take_if(|job| wait || job.is_finished()) else { return false };
         let name = job.name.clone();
         let (merged, sources, logs) = job.wait();
         let installed = merged.and_then(|merged| self.install(merged, &sources, &logs));
         if installed.is_err() {
-            self.folder.remove(&name);
+            self.discard(&name);
         }
+        installed.is_ok()
     }
 
     fn install(&mut self, merged: Option<Segment>, sources: &[Arc<Segment>], logs: &[String]) -> Result<()> {
@@ -492,11 +478,10 @@ impl Index {
         self.install(merged, &sources, &logs)
     }
 
-    /// Waits until nothing is merged in the background any more.
+    /// Waits until nothing is merged in the background any more, or cannot be.
     pub fn settle(&mut self) {
         self.tend();
-        while self.job.is_some() {
-            self.take_merged(true);
+        while self.take_merged(true) {
             self.tend();
         }
     }

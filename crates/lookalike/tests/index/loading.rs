@@ -105,9 +105,10 @@ fn the_same_id_twice_in_a_load_is_refused_and_changes_nothing() {
     let error = index.adopt_loaded(loaded, |at| Cow::Owned((at % 99).to_string()), 1).unwrap_err().to_string();
     assert!(error.contains("\"0\" occurs twice"), "{error}");
     assert!(index.snapshot().is_empty());
+    let files = || std::fs::read_dir(folder.path().join("index")).unwrap().count();
+    assert_eq!(files(), 3, "lock, manifest and log");
     drop(index);
     let index = Index::open(&folder.path().join("index")).unwrap();
     assert!(index.snapshot().is_empty());
-    let files = std::fs::read_dir(folder.path().join("index")).unwrap().count();
-    assert_eq!(files, 3, "lock, manifest and log");
+    assert_eq!(files(), 3);
 }

@@ -96,6 +96,55 @@ fn under_a_hot_key_the_newest_are_looked_at() {
 }
 
 #[test]
+fn a_sketch_can_be_asked_about() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = Settings::new(0.8).plan().unwrap();
+    let mut index = Index::create(&folder.path().join("index"), &plan).unwrap();
+    index.insert("a", text("one two three four five six seven eight"), None).unwrap();
+    index.insert("b", text("something else entirely, as everybody can see at once"), None).unwrap();
+    index.commit().unwrap();
+    let snapshot = index.snapshot();
+    let sketch = plan.sketch_text("One two three four five six seven eight.").unwrap();
+    let found = snapshot.query_sketch(&sketch, &Query::default()).unwrap().matches;
+    assert_eq!((found.len(), found[0].id.as_str(), found[0].similarity), (1, "a", 1.0));
+    assert!(snapshot.query_sketch(&plan.sketch_text("").unwrap(), &Query::default()).unwrap().matches.is_empty());
+    let other = Settings::new(0.8).seed(2).plan().unwrap().sketch_text("one two three four five six").unwrap();
+    let error = snapshot.query_sketch(&other, &Query::default()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Setting, "{error}");
+    let exact = Settings::new(0.8).exact(true).plan().unwrap();
+    let index = Index::create(&folder.path().join("exact"), &exact).unwrap();
+    assert!(index.snapshot().query_sketch(&sketch, &Query::default()).is_err(), "it has no sketches");
+}
+
+#[test]
+fn a_merge_that_fails_loses_nothing_and_is_tried_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    let mut index = Index::create(&path, &Settings::new(0.8).plan().unwrap()).unwrap();
+    index.limit_log(20_000);
+    // Where segments would be written, something stands in the way.
+    let in_the_way: Vec<_> = (0..200).map(|number| path.join(format!("segment-{number:06}.part"))).collect();
+    in_the_way.iter().for_each(|path| std::fs::create_dir(path).unwrap());
+    let content = |at: usize| format!("a text number {at} that is long enough to be told from number {}", at * 7);
+    let insert = |index: &mut Index, at: usize| {
+        index.insert(&at.to_string(), text(&content(at)), None).unwrap();
+        index.commit().unwrap();
+    };
+    (0..60).for_each(|at| insert(&mut index, at));
+    index.settle();
+    assert_eq!(index.snapshot().check().unwrap(), 60);
+    assert_eq!(Snapshot::open(&path).unwrap().check().unwrap(), 60);
+    assert!(index.compact().is_err());
+    in_the_way.iter().for_each(|path| std::fs::remove_dir(path).unwrap());
+    (60..100).for_each(|at| insert(&mut index, at));
+    index.settle();
+    assert!(index.snapshot().info().log_bytes < 40_000, "{:?}", index.snapshot().info());
+    assert_eq!(index.snapshot().check().unwrap(), 100);
+    drop(index);
+    assert_eq!(Index::open(&path).unwrap().snapshot().check().unwrap(), 100);
+}
+
+#[test]
 fn texts_times_and_what_is_old() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
