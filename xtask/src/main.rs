@@ -4,6 +4,7 @@ mod bench;
 mod fuzz;
 mod lint;
 mod long_record;
+mod python;
 mod quality;
 mod step;
 mod test;

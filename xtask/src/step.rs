@@ -54,7 +54,8 @@ impl Steps {
         for line in BufReader::new(child.stdout.take().context("tests have no output")?).lines() {
             let line = line?;
             println!("{line}");
-            if line.starts_with("test result:") {
+            // Rust's test programs end with "test result: …", pytest with "12 passed, 1 skipped in 3.45s".
+            if line.starts_with("test result:") || line.contains(" passed") && line.contains(" in ") {
                 results.push(line);
             }
         }
@@ -123,16 +124,16 @@ pub(crate) struct TestCounts {
 }
 
 impl TestCounts {
-    /// Adds a line such as `test result: ok. 12 passed; 0 failed; 1 ignored; …`.
+    /// Adds a line such as `test result: ok. 12 passed; 0 failed; 1 ignored; …`, or `12 passed, 1 skipped in 0.50s`.
     fn add(&mut self, line: &str) {
         self.programs += 1;
-        let words: Vec<&str> = line.split([' ', ';', '.']).filter(|word| !word.is_empty()).collect();
+        let words: Vec<&str> = line.split([' ', ',', ';', '.']).filter(|word| !word.is_empty()).collect();
         for pair in words.windows(2) {
             let count = pair[0].parse().unwrap_or(0);
             match pair[1] {
                 "passed" => self.passed += count,
                 "failed" => self.failed += count,
-                "ignored" => self.ignored += count,
+                "ignored" | "skipped" => self.ignored += count,
                 _ => {}
             }
         }
@@ -154,6 +155,7 @@ mod tests {
         let mut counts = TestCounts::default();
         counts.add("test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 3 filtered out; finished in 0.02s");
         counts.add("test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.50s");
-        assert_eq!(counts, TestCounts { programs: 2, passed: 16, failed: 2, ignored: 1 });
+        counts.add("34 passed, 2 skipped in 3.45s");
+        assert_eq!(counts, TestCounts { programs: 3, passed: 50, failed: 2, ignored: 3 });
     }
 }

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 
 use crate::step::{Steps, cargo};
-use crate::{CannotRun, lint, long_record};
+use crate::{CannotRun, lint, long_record, python};
 
 /// What the tests read to know that they may take long.
 const LONG: &str = "LOOKALIKE_LONG";
@@ -23,6 +23,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         tests.env_remove(LONG);
     }
     steps.run_tests(if long { "tests, full counts" } else { "tests" }, &mut tests)?;
+    python::test(&mut steps)?;
     if long {
         long_record::write(&steps)?;
     }

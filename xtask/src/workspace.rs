@@ -13,9 +13,13 @@ pub(crate) fn root() -> &'static Path {
 
 /// The path of a program that was built for release.
 pub(crate) fn release_program(name: &str) -> Result<PathBuf> {
+    Ok(target()?.join("release").join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// Where cargo puts what it builds.
+pub(crate) fn target() -> Result<PathBuf> {
     let metadata = metadata(&["--no-deps"])?;
-    let target = metadata["target_directory"].as_str().context("cargo names no target folder")?;
-    Ok(Path::new(target).join("release").join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
+    Ok(metadata["target_directory"].as_str().context("cargo names no target folder")?.into())
 }
 
 /// What cargo knows about the workspace.

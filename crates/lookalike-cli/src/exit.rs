@@ -1,7 +1,6 @@
 //! How the program ends: a status that scripts can rely on, and one line that says why.
 
 use std::io::{self, ErrorKind, Write};
-use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use lookalike_io::error::Shown;
@@ -15,24 +14,28 @@ pub(crate) enum Exit {
     No,
 }
 
+/// The status of a run that did what was asked.
+const DONE: u8 = 0;
+/// The status of a question whose answer is no.
+const NO: u8 = 1;
 /// The status of an error.
 const ERROR: u8 = 2;
 /// The status of a run that was interrupted: 128 + SIGINT.
 const INTERRUPTED: u8 = 130;
 
 /// Turns the result of a command into the status of the program, and says what went wrong.
-pub(crate) fn report(result: anyhow::Result<Exit>) -> ExitCode {
+pub(crate) fn report(result: anyhow::Result<Exit>) -> u8 {
     match result {
-        Ok(Exit::Done) => ExitCode::SUCCESS,
-        Ok(Exit::No) => ExitCode::from(1),
-        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Ok(Exit::Done) => DONE,
+        Ok(Exit::No) => NO,
+        Err(error) if is_closed_pipe(&error) => DONE,
         Err(_) if crate::interrupt::is_requested() => {
             say("interrupted", &format!("nothing was written{}", how_to_go_on()));
-            ExitCode::from(INTERRUPTED)
+            INTERRUPTED
         }
         Err(error) => {
             say("error", &format!("{}{}", in_words(error), how_to_go_on()));
-            ExitCode::from(ERROR)
+            ERROR
         }
     }
 }

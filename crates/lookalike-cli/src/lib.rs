@@ -24,11 +24,12 @@ mod summary;
 mod try_each;
 mod work;
 
-use std::process::ExitCode;
+use std::ffi::OsString;
 
-/// Reads the command line, does what it says, and tells how that ended.
-pub fn run() -> ExitCode {
-    let arguments = match arguments::parse() {
+/// Does what a command line says, the name of the program first, and gives the exit status. It takes the process for its own:
+/// it sets up its threads, and listens for interruption.
+pub fn run(command_line: impl IntoIterator<Item = OsString>) -> u8 {
+    let arguments = match arguments::parse(command_line.into_iter().collect()) {
         Ok(arguments) => arguments,
         Err(stop) => return stop,
     };

@@ -5,5 +5,5 @@ mod allocator;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    lookalike_cli::run()
+    lookalike_cli::run(std::env::args_os()).into()
 }

@@ -179,7 +179,12 @@ impl Batch {
     /// Gives the last record pushed the value that it must share with those it is compared to (`--within`). Called
     /// for every record, or for none.
     pub fn push_within(&mut self, value: &[u8]) {
-        self.within.push(hash_bytes(value));
+        self.push_within_hash(hash_bytes(value));
+    }
+
+    /// The same, where the value was hashed before ([`hash_item`]).
+    pub fn push_within_hash(&mut self, hash: u64) {
+        self.within.push(hash);
     }
 
     /// The records' numbers.

@@ -1,8 +1,6 @@
 //! How alike two texts are, and the passages they share, as JSON.
 
-use std::ops::Range;
-
-use lookalike::Comparison;
+use lookalike::{Characters, Comparison};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -61,7 +59,7 @@ impl ComparisonAnswer {
 
 /// The shared passages, their spans in characters.
 pub(crate) fn passages_of(comparison: &Comparison, left: &str, right: &str) -> Vec<PassageAnswer> {
-    let (in_left, in_right) = (Characters::new(left), Characters::new(right));
+    let (in_left, in_right) = (Characters::of(left), Characters::of(right));
     let passages = comparison.passages.iter().map(|passage| PassageAnswer {
         tokens: passage.tokens,
         left: in_left.span(&passage.left),
@@ -69,19 +67,6 @@ pub(crate) fn passages_of(comparison: &Comparison, left: &str, right: &str) -> V
         text: left[passage.left.clone()].to_owned(),
     });
     passages.collect()
-}
-
-/// Turns byte offsets of a text into character offsets.
-struct Characters(Vec<usize>);
-
-impl Characters {
-    fn new(text: &str) -> Self {
-        Self(text.char_indices().map(|(at, _)| at).collect())
-    }
-
-    fn span(&self, bytes: &Range<usize>) -> [usize; 2] {
-        [bytes.start, bytes.end].map(|byte| self.0.partition_point(|at| *at < byte))
-    }
 }
 
 #[cfg(test)]

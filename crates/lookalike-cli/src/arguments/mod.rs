@@ -7,7 +7,6 @@ mod usage;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::str::FromStr;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -171,9 +170,8 @@ impl ResourceArguments {
     }
 }
 
-/// Reads the command line, and behind it lookalike.toml. Help, version and usage errors end the program.
-pub(crate) fn parse() -> Result<Arguments, ExitCode> {
-    let typed: Vec<OsString> = std::env::args_os().collect();
+/// Reads a command line, and behind it lookalike.toml. Help, version and usage errors end the program.
+pub(crate) fn parse(typed: Vec<OsString>) -> Result<Arguments, u8> {
     let definition = Arguments::command();
     let show = |error: clap::Error| usage::show(&error, "");
     let show_file = |error: clap::Error| usage::show(&error, "look into lookalike.toml, or ");

@@ -1,12 +1,11 @@
 //! Help, version and usage errors.
 
 use std::io::Write;
-use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 
 /// Shows what the parser has to say. The first line of an error says what to do too, `hint` before the rest.
-pub(super) fn show(error: &clap::Error, hint: &str) -> ExitCode {
+pub(super) fn show(error: &clap::Error, hint: &str) -> u8 {
     let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     // Nothing can be done about a closed stream.
     if error.use_stderr() && !is_help {
@@ -15,7 +14,7 @@ pub(super) fn show(error: &clap::Error, hint: &str) -> ExitCode {
     } else {
         let _ = error.print();
     }
-    ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+    if error.use_stderr() { 2 } else { 0 }
 }
 
 /// Joins the first paragraph into one line, and adds the advice to it.

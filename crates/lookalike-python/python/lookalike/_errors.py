@@ -1,0 +1,45 @@
+"""What the engine refuses, as exceptions: one class for each kind, all under :class:`Error`."""
+
+
+class Error(Exception):
+    """Something was refused. The message says what, and what to do about it."""
+
+
+class SettingError(Error, ValueError):
+    """A setting is out of range or contradicts another."""
+
+
+class UnavailableError(Error, LookupError):
+    """The outcome does not hold what was asked of it."""
+
+
+class TooLargeError(Error, OverflowError):
+    """More records, or larger ones, than can be numbered."""
+
+
+class WorkError(Error, OSError):
+    """A work file cannot be read or written."""
+
+
+class MemoryLimitError(Error, MemoryError):
+    """Less memory is allowed than the run needs."""
+
+
+class SupplyError(Error):
+    """Records could not be supplied again."""
+
+
+class ChangedError(Error):
+    """Records are not what they were when they were first read."""
+
+
+class IndexFileError(Error, OSError):
+    """An index is damaged, of another version, or none at all; or its files cannot be read or written."""
+
+
+class LockedError(Error, OSError):
+    """Somebody else is writing to the index."""
+
+
+class FilesError(Error, OSError):
+    """Files could not be read, written or understood."""

@@ -1,0 +1,215 @@
+"""Near-duplicates among records in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any, overload
+
+from lookalike import _native
+from lookalike._progress import Listener, Listening
+from lookalike._records import Records
+from lookalike._settings import Settings, plan
+
+if TYPE_CHECKING:
+    import numpy
+    from typing_extensions import Unpack
+
+
+def dedup(
+    records: Any,
+    threshold: float = 0.8,
+    *,
+    text: str | None = None,
+    against: Any = None,
+    within: str | None = None,
+    threads: int | None = None,
+    progress: bool | Listener = False,
+    **settings: Unpack[Settings],
+) -> Outcome:
+    """Find the near-duplicates among records.
+
+    ``records`` are texts, or sets as lists of items: a list, an iterator, a NumPy array, any Arrow column (polars, pandas,
+    pyarrow), or a table (also a data set, a mapping of columns, a list of dictionaries), whose column ``text`` holds them.
+    With ``against``, they are compared with those too, which are never dropped. ``within`` names a column: only records
+    with the same value there are compared. ``progress=True`` shows a bar; a function is told ``(stage, done, total)``.
+
+    Every pair that is reported carries its exact similarity, and a record is dropped only for one that is kept.
+
+    >>> import lookalike as la
+    >>> texts = ["the cat sat on the mat today", "something else entirely, as one can see", "The cat sat on the mat today!"]
+    >>> found = la.dedup(texts, threshold=0.8)
+    >>> found.kept
+    [0, 1]
+    >>> found.groups
+    [[0, 2]]
+    >>> [texts[i] for i in found.kept] == texts[:2]
+    True
+    """
+    plan_ = plan(threshold, **settings)
+    new = Records(records, text)
+    old = None if against is None else Records(against, _text_of_old(against, text))
+    keep = json.loads(plan_.settings)["keep"]
+    keep_field = keep.partition(":")[2]
+    if threads is not None and not 1 <= threads <= 1024:
+        raise ValueError(f"{threads} is no number of threads; choose one from 1 to 1024")
+    with Listening(progress) as listener:
+        found = plan_.run(
+            new.column,
+            keep=new.field(keep_field, of="keep") if keep_field else None,
+            within=new.field(within, of="within") if within else None,
+            old=None if old is None else old.column,
+            old_within=old.field(within, of="within") if old is not None and within else None,
+            threads=threads,
+            progress=listener,
+        )
+    return Outcome(found)
+
+
+def _text_of_old(against: Any, text: str | None) -> str | None:
+    """The column of the old texts: the same as of the new ones, unless they are no table."""
+    try:
+        Records(against, text)
+    except TypeError:
+        return None
+    return text
+
+
+class Table(Sequence[tuple[Any, ...]]):
+    """Rows of numbers: a sequence of tuples, and an Arrow stream (``polars.DataFrame(table)``, ``pyarrow.table(table)``)."""
+
+    def __init__(self, table: _native.Table) -> None:
+        self._table = table
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return self._table.columns
+
+    def to_numpy(self, column: str) -> numpy.ndarray[Any, Any]:
+        """One column as an array."""
+        import numpy
+
+        found = self._table.column(column)
+        if found is None:
+            raise KeyError(f"there is no column {column!r}; there are: {', '.join(self.columns)}")
+        kind, data = found
+        return numpy.frombuffer(data, dtype=kind)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    @overload
+    def __getitem__(self, at: int) -> tuple[Any, ...]: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[tuple[Any, ...]]: ...
+    def __getitem__(self, at: int | slice) -> tuple[Any, ...] | list[tuple[Any, ...]]:
+        if isinstance(at, slice):
+            return [self._table.row(row) for row in range(*at.indices(len(self)))]
+        if not -len(self) <= at < len(self):
+            raise IndexError(f"there are {len(self)} rows, so there is no {at}")
+        return self._table.row(at % len(self))
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return (self._table.row(row) for row in range(len(self)))
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} rows of {', '.join(self.columns)}>"
+
+    def _repr_html_(self, rows: int = 20) -> str:
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        cells = ("".join(f"<td>{_shown(cell)}</td>" for cell in row) for row in self[:rows])
+        body = "".join(f"<tr>{row}</tr>" for row in cells)
+        more = f"<p>{len(self)} rows, the first {rows} of them</p>" if len(self) > rows else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def _shown(cell: Any) -> str:
+    return f"{cell:.6f}" if isinstance(cell, float) else str(cell)
+
+
+class Outcome:
+    """What a run found. Records are called by their positions in what was given.
+
+    With ``against``, positions in :attr:`groups` and :attr:`pairs` and of originals count the old records first:
+    the new ones begin at :attr:`old`. :attr:`kept`, :attr:`mask` and ``len()`` speak of the new ones alone.
+
+    >>> import lookalike as la
+    >>> found = la.dedup(["a b c d e f g h i j", "a b c d e f g h i j k", "quite another text than those two"], 0.7)
+    >>> list(found.pairs)
+    [(0, 1, 0.8571428571428571)]
+    >>> found.original_of(1)
+    (0, 0.8571428571428571)
+    >>> found.at_threshold(0.9).kept
+    [0, 1, 2]
+    >>> found.mask
+    array([ True, False,  True])
+    """
+
+    def __init__(self, found: _native.Outcome) -> None:
+        self._found = found
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @property
+    def old(self) -> int:
+        """How many old records there are (``against``)."""
+        return self._found.old
+
+    @cached_property
+    def kept(self) -> list[int]:
+        """The positions of the records that are kept, in order."""
+        return self._found.kept()
+
+    @property
+    def mask(self) -> numpy.ndarray[Any, Any]:
+        """True for each record that is kept: an array of NumPy."""
+        import numpy
+
+        return numpy.frombuffer(self._found.mask(), dtype=numpy.bool_)
+
+    @cached_property
+    def groups(self) -> list[list[int]]:
+        """The groups of two or more, each with its keeper first."""
+        return self._found.groups()
+
+    @cached_property
+    def pairs(self) -> Table:
+        """Every similar pair: left, right, similarity. There can be as many as the square of the records."""
+        return Table(self._found.pairs())
+
+    @cached_property
+    def dropped(self) -> Table:
+        """Every record that is dropped: record, the one that is kept for it, similarity."""
+        return Table(self._found.dropped())
+
+    @cached_property
+    def summary(self) -> dict[str, int]:
+        """What the run counted."""
+        return self._found.summary()
+
+    def original_of(self, record: int) -> tuple[int, float] | None:
+        """The record that another one was dropped for, and how alike they are; None for one that is kept."""
+        return self._found.original_of(record)
+
+    def at_threshold(self, threshold: float) -> Outcome:
+        """What a run at a higher threshold would have found, without that run."""
+        return Outcome(self._found.at_threshold(threshold))
+
+    def __repr__(self) -> str:
+        counts = self.summary
+        return (
+            f"<{counts['records']} records, {counts['kept']} kept, {counts['dropped']} dropped, "
+            f"{counts['groups']} groups, the largest of {counts['largest']}>"
+        )
+
+    def _repr_html_(self) -> str:
+        shown = ("records", "kept", "dropped", "groups", "largest", "empty", "short")
+        rows = "".join(f"<tr><th>{name}</th><td>{self.summary[name]}</td></tr>" for name in shown)
+        return f"<table>{rows}</table>"

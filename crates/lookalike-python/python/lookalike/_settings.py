@@ -1,0 +1,54 @@
+"""What decides an answer, by the same names as on the command line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+from lookalike._native import Plan
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class Settings(TypedDict, total=False):
+    """Settings beside the threshold. Those that are left out have the defaults of the program."""
+
+    #: The least probability with which a pair at the threshold is found (0.99).
+    recall: float
+    #: What "alike" means.
+    measure: Literal["jaccard", "containment"]
+    #: What a text is cut into: ``"words:5"``, ``"chars:9"``, ``"lines"``; ``"words:5/5"`` has a step.
+    shingles: str
+    #: Whether a shingle that occurs twice counts twice.
+    bag: bool
+    #: What is made equal first: a list of nfc, nfkc, lower, punct, space, accents, digits; or ``"none"``.
+    normalize: str
+    #: How many MinHash values a record gets.
+    hashes: int
+    #: The banding, such as ``"16x6"`` or ``"random:125x3"``.
+    bands: str
+    #: How candidates are checked.
+    verify: Literal["exact", "estimate", "off"]
+    #: Compare through inverted lists, without sketches: nothing is missed.
+    exact: bool
+    #: How pairs become groups.
+    group: Literal["anchored", "connected"]
+    #: Which record of a group is kept: ``"first"``, ``"last"``, ``"longest"``, ``"shortest"``, ``"max:FIELD"``, ``"min:FIELD"``.
+    keep: str
+    #: Where the randomness of the sketch starts.
+    seed: int
+
+
+def plan(threshold: float = 0.8, **settings: Unpack[Settings]) -> Plan:
+    """Check settings and decide what they leave open.
+
+    >>> import lookalike as la
+    >>> plan = la.plan(0.8, recall=0.99)
+    >>> plan.finds(0.8) >= 0.99
+    True
+    >>> la.plan(7)
+    Traceback (most recent call last):
+    lookalike._errors.SettingError: the threshold 7 is out of range; choose one above 0 and up to 1, such as 0.8
+    """
+    return Plan(json.dumps({"threshold": threshold, **settings}))

@@ -1,0 +1,229 @@
+//! Records from Python: texts and sets, out of lists, iterators and Arrow columns. Texts are not copied.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, Field};
+use lookalike::{Content, hash_item};
+use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyFrozenSet, PyInt, PyList, PySet, PyString, PyTuple};
+use pyo3_arrow::input::AnyArray;
+
+/// What keeps the records of a column alive while they are looked at.
+pub(crate) enum Column<'py> {
+    /// Python's own objects.
+    Objects(Objects<'py>),
+    /// Arrow arrays of texts.
+    Texts(Vec<ArrayRef>),
+}
+
+/// Strings and sets, in the order in which they came.
+#[derive(Default)]
+pub(crate) struct Objects<'py> {
+    records: Vec<Object<'py>>,
+    /// The hashed items of all sets.
+    items: Vec<u64>,
+}
+
+enum Object<'py> {
+    Text(Bound<'py, PyString>),
+    Set { start: usize, end: usize },
+}
+
+impl<'py> Column<'py> {
+    /// The records of a list, an iterator or an Arrow column.
+    pub(crate) fn of(column: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let py = column.py();
+        if column.is_instance_of::<PyString>() || column.is_instance_of::<PyBytes>() {
+            return Err(PyTypeError::new_err("this is one text, not many; give a list of texts, or use compare"));
+        }
+        let has = |name| column.hasattr(name);
+        if has(intern!(py, "__arrow_c_stream__"))? || has(intern!(py, "__arrow_c_array__"))? {
+            return Self::of_arrow(column.extract::<AnyArray>()?);
+        }
+        let mut objects = Objects::default();
+        for (position, record) in column.try_iter()?.enumerate() {
+            objects.push(position, record?)?;
+        }
+        Ok(Self::Objects(objects))
+    }
+
+    fn of_arrow(column: AnyArray) -> PyResult<Self> {
+        let (arrays, field) = column.into_chunked_array()?.into_inner();
+        let mut position = 0;
+        for array in &arrays {
+            if let Some(nulls) = array.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
+                let first = position + nulls.iter().position(|is_there| !is_there).unwrap_or(0);
+                return Err(null_record(first));
+            }
+            position += array.len();
+        }
+        let cast_to = |kind: &DataType| -> PyResult<Vec<ArrayRef>> {
+            let cast = arrays.iter().map(|array| arrow_cast::cast(array, kind));
+            cast.collect::<Result<_, _>>().map_err(|_| wrong_column(field.data_type()))
+        };
+        match field.data_type() {
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Ok(Self::Texts(arrays)),
+            DataType::Dictionary(_, value) if value.is_string() => Ok(Self::Texts(cast_to(&DataType::Utf8View)?)),
+            DataType::List(_) | DataType::LargeList(_) | DataType::ListView(_) | DataType::FixedSizeList(..) => {
+                let items = Field::new_list_field(DataType::LargeUtf8, true);
+                Ok(Self::Objects(Objects::of_lists(&cast_to(&DataType::LargeList(items.into()))?)))
+            }
+            other => Err(wrong_column(other)),
+        }
+    }
+
+    /// What the records are made of.
+    pub(crate) fn contents(&self) -> PyResult<Vec<Content<'_>>> {
+        match self {
+            Self::Objects(objects) => objects.contents(),
+            Self::Texts(arrays) => {
+                let mut contents = Vec::with_capacity(arrays.iter().map(|array| array.len()).sum());
+                for array in arrays {
+                    // No value is null: that was looked at.
+                    match array.data_type() {
+                        DataType::Utf8 => push_all(array.as_string::<i32>().iter(), &mut contents),
+                        DataType::LargeUtf8 => push_all(array.as_string::<i64>().iter(), &mut contents),
+                        _ => push_all(array.as_string_view().iter(), &mut contents),
+                    }
+                }
+                Ok(contents)
+            }
+        }
+    }
+}
+
+fn push_all<'a>(texts: impl Iterator<Item = Option<&'a str>>, contents: &mut Vec<Content<'a>>) {
+    contents.extend(texts.map(|text| Content::Text(text.unwrap_or_default())));
+}
+
+impl<'py> Objects<'py> {
+    /// The sets of lists of texts.
+    fn of_lists(arrays: &[ArrayRef]) -> Self {
+        let mut objects = Self::default();
+        for list in arrays.iter().flat_map(|array| array.as_list::<i64>().iter().flatten()) {
+            let start = objects.items.len();
+            // A missing item is none.
+            objects.items.extend(list.as_string::<i64>().iter().flatten().map(|item| hash_item(item.as_bytes())));
+            objects.records.push(Object::Set { start, end: objects.items.len() });
+        }
+        objects
+    }
+
+    fn push(&mut self, position: usize, record: Bound<'py, PyAny>) -> PyResult<()> {
+        if let Ok(text) = record.cast::<PyString>() {
+            self.records.push(Object::Text(text.clone()));
+            return Ok(());
+        }
+        let is_set = record.is_instance_of::<PySet>()
+            || record.is_instance_of::<PyFrozenSet>()
+            || record.is_instance_of::<PyList>()
+            || record.is_instance_of::<PyTuple>();
+        if !is_set {
+            return Err(wrong_record(position, &record));
+        }
+        let start = self.items.len();
+        for item in record.try_iter()? {
+            self.items.push(hash_object(position, &item?)?);
+        }
+        self.records.push(Object::Set { start, end: self.items.len() });
+        Ok(())
+    }
+
+    fn contents(&self) -> PyResult<Vec<Content<'_>>> {
+        let content = |(position, record): (usize, &'_ Object<'py>)| match record {
+            Object::Text(text) => text_of(position, text).map(|_| ()),
+            Object::Set { .. } => Ok(()),
+        };
+        self.records.iter().enumerate().try_for_each(content)?;
+        let contents = self.records.iter().map(|record| match record {
+            // Looked at above: it is valid text.
+            Object::Text(text) => Content::Text(text.to_str().unwrap_or_default()),
+            Object::Set { start, end } => Content::Set(&self.items[*start..*end]),
+        });
+        Ok(contents.collect())
+    }
+}
+
+/// One record: a text, or a set of items.
+pub(crate) enum One<'py> {
+    Text(Bound<'py, PyString>),
+    Set(Vec<u64>),
+}
+
+impl<'py> One<'py> {
+    pub(crate) fn of(record: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let mut objects = Objects::default();
+        objects.push(0, record.clone())?;
+        match objects.records.pop() {
+            Some(Object::Text(text)) => {
+                text_of(0, &text)?;
+                Ok(Self::Text(text))
+            }
+            _ => Ok(Self::Set(objects.items)),
+        }
+    }
+
+    pub(crate) fn content(&self) -> Content<'_> {
+        match self {
+            // Looked at when it was made: it is valid text.
+            Self::Text(text) => Content::Text(text.to_str().unwrap_or_default()),
+            Self::Set(items) => Content::Set(items),
+        }
+    }
+}
+
+fn null_record(position: usize) -> PyErr {
+    PyTypeError::new_err(format!(
+        "record {position} is None; leave it out, or give \"\", which is like nothing and kept"
+    ))
+}
+
+fn wrong_column(kind: &DataType) -> PyErr {
+    let advice = match kind {
+        DataType::Struct(_) => "; this is a table: say which column holds the texts, such as text=\"text\"",
+        _ => "",
+    };
+    PyTypeError::new_err(format!("a column of {kind} holds neither texts nor sets (lists){advice}"))
+}
+
+fn wrong_record(position: usize, record: &Bound<'_, PyAny>) -> PyErr {
+    if record.is_none() {
+        return null_record(position);
+    }
+    let kind = record.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string());
+    PyTypeError::new_err(format!(
+        "record {position} is of type {kind}; a record is a str, or a set of items as a list, tuple or set"
+    ))
+}
+
+/// The text of a string, which may hold half a surrogate pair: Python's strings can.
+fn text_of<'a>(position: usize, text: &'a Bound<'_, PyString>) -> PyResult<&'a str> {
+    text.to_str().map_err(|error| {
+        if error.is_instance_of::<PyUnicodeEncodeError>(text.py()) {
+            PyValueError::new_err(format!(
+                "record {position} holds half a surrogate pair, which is no text; repair it with \
+                 text.encode(\"utf-8\", \"replace\").decode()"
+            ))
+        } else {
+            error
+        }
+    })
+}
+
+/// The hash of an item of a set. Numbers are the text that they are written as.
+fn hash_object(position: usize, item: &Bound<'_, PyAny>) -> PyResult<u64> {
+    if let Ok(text) = item.cast::<PyString>() {
+        return Ok(hash_item(text_of(position, text)?.as_bytes()));
+    }
+    if let Ok(bytes) = item.cast::<PyBytes>() {
+        return Ok(hash_item(bytes.as_bytes()));
+    }
+    // numpy's integers too.
+    if item.is_instance_of::<PyInt>() || item.hasattr(intern!(item.py(), "__index__"))? {
+        return Ok(hash_item(item.str()?.to_str()?.as_bytes()));
+    }
+    let kind = item.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string());
+    Err(PyTypeError::new_err(format!("record {position} has an item of type {kind}; items are str, int or bytes")))
+}

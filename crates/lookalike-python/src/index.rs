@@ -1,0 +1,208 @@
+//! A lasting index, for Python: one writer at a time, any number of readers.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use lookalike::{IndexOptions, Measure, Query, Snapshot};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+use crate::compare::Sketch;
+use crate::contents::One;
+use crate::errors::OrRaise;
+use crate::plan::Plan;
+
+/// An index on disk. Queries see what was committed last.
+#[pyclass(module = "lookalike._native", name = "Index", frozen)]
+pub(crate) struct Index {
+    /// Who writes; nobody if it was opened for reading, or closed.
+    writer: Mutex<Option<lookalike::Index>>,
+    shown: Mutex<Snapshot>,
+}
+
+/// What matches: id, similarity, sequence, time in milliseconds, text.
+type Match = (String, f64, u64, u64, Option<String>);
+/// An item: id, sequence, time in milliseconds, shingles, text.
+type Item = (String, u64, u64, u64, Option<String>);
+
+#[pymethods]
+impl Index {
+    /// Makes a new index in a folder that is not there yet, or is empty.
+    #[staticmethod]
+    fn create(py: Python<'_>, path: PathBuf, plan: &Plan, store_text: bool) -> PyResult<Self> {
+        let options = IndexOptions { store_text };
+        let index = py.detach(|| lookalike::Index::create_with(&path, &plan.0, &options)).or_raise(py)?;
+        Ok(Self { shown: Mutex::new(index.snapshot()), writer: Mutex::new(Some(index)) })
+    }
+
+    /// Opens an index for writing, or only for reading.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf, read_only: bool) -> PyResult<Self> {
+        if read_only {
+            let snapshot = py.detach(|| Snapshot::open(&path)).or_raise(py)?;
+            return Ok(Self { shown: Mutex::new(snapshot), writer: Mutex::new(None) });
+        }
+        let index = py.detach(|| lookalike::Index::open(&path)).or_raise(py)?;
+        Ok(Self { shown: Mutex::new(index.snapshot()), writer: Mutex::new(Some(index)) })
+    }
+
+    /// The plan that the index was made for.
+    #[getter]
+    fn plan(&self) -> Plan {
+        Plan(self.snapshot().plan().clone())
+    }
+
+    /// Puts a record into the index, in place of one with the same id. To be committed.
+    #[pyo3(signature = (id, record, time=None))]
+    fn insert(&self, py: Python<'_>, id: &str, record: &Bound<'_, PyAny>, time: Option<u64>) -> PyResult<()> {
+        let record = One::of(record)?;
+        let content = record.content();
+        self.write(py, |index| index.insert(id, content, time))
+    }
+
+    /// Takes a record out of the index. To be committed. Whether it was there.
+    fn remove(&self, py: Python<'_>, id: &str) -> PyResult<bool> {
+        self.write(py, |index| index.remove(id))
+    }
+
+    /// Takes what was written before a time, in milliseconds since 1970, out of the index. To be committed. How many.
+    fn remove_older_than(&self, py: Python<'_>, time: u64) -> PyResult<u64> {
+        self.write(py, |index| index.remove_older_than(time))
+    }
+
+    /// Makes what was written since the last commit durable, and shows it.
+    fn commit(&self, py: Python<'_>) -> PyResult<u64> {
+        let (sequence, snapshot) = self.write(py, |index| index.commit().map(|at| (at, index.snapshot())))?;
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
+        Ok(sequence)
+    }
+
+    /// Forgets what was written since the last commit.
+    fn rollback(&self, py: Python<'_>) -> PyResult<()> {
+        self.write(py, |index| {
+            index.rollback();
+            Ok(())
+        })
+    }
+
+    /// Merges everything into one segment, and gives back the room of what was removed.
+    fn compact(&self, py: Python<'_>) -> PyResult<()> {
+        let snapshot = self.write(py, |index| index.compact().map(|()| index.snapshot()))?;
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
+        Ok(())
+    }
+
+    /// Lets go of the index, so that others can write. What was not committed is forgotten.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(self.writer().take()));
+    }
+
+    fn __len__(&self) -> usize {
+        self.snapshot().len() as usize
+    }
+
+    /// The item with this id.
+    fn get(&self, py: Python<'_>, id: &str) -> PyResult<Option<Item>> {
+        let item = self.snapshot().get(id).or_raise(py)?;
+        Ok(item.map(|item| (item.id, item.sequence, item.time, item.shingles, item.text)))
+    }
+
+    /// All ids, in no order.
+    fn ids(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let snapshot = self.snapshot();
+        py.detach(|| snapshot.items().map(|item| item.map(|item| item.id)).collect::<lookalike::Result<_>>())
+            .or_raise(py)
+    }
+
+    /// What is like this record, or the record of this sketch: the matches, and the least probability with which one at the
+    /// threshold is found.
+    #[pyo3(signature = (record, *, threshold=None, limit=None, measure=None, with_text=false))]
+    fn query(
+        &self,
+        py: Python<'_>,
+        record: &Bound<'_, PyAny>,
+        threshold: Option<f64>,
+        limit: Option<usize>,
+        measure: Option<&str>,
+        with_text: bool,
+    ) -> PyResult<(Vec<Match>, Option<f64>)> {
+        let measure = match measure {
+            None => None,
+            Some("jaccard") => Some(Measure::Jaccard),
+            Some("containment") => Some(Measure::Containment),
+            Some(other) => {
+                return Err(PyValueError::new_err(format!(
+                    "\"{other}\" is no measure; choose \"jaccard\" or \"containment\""
+                )));
+            }
+        };
+        let (snapshot, query) = (self.snapshot(), Query { threshold, limit, measure, with_text });
+        let answer = if let Ok(sketch) = record.cast::<Sketch>() {
+            let sketch = sketch.get();
+            py.detach(|| snapshot.query_sketch(&sketch.0, &query))
+        } else {
+            let record = One::of(record)?;
+            let content = record.content();
+            py.detach(|| snapshot.query(content, &query))
+        };
+        let answer = answer.or_raise(py)?;
+        let matches = answer.matches.into_iter();
+        let matches = matches.map(|found| (found.id, found.similarity, found.sequence, found.time, found.text));
+        Ok((matches.collect(), answer.promise))
+    }
+
+    /// What the index consists of.
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let info = self.snapshot().info();
+        let answer = PyDict::new(py);
+        let counts = [
+            ("items", info.items),
+            ("deleted", info.deleted),
+            ("segments", info.segments),
+            ("bytes", info.bytes),
+            ("log_bytes", info.log_bytes),
+            ("sequence", info.sequence),
+        ];
+        counts.iter().try_for_each(|(name, count)| answer.set_item(name, count))?;
+        answer.set_item("stores_text", info.stores_text)?;
+        Ok(answer)
+    }
+
+    /// Looks at every byte. How many items are fine.
+    fn check(&self, py: Python<'_>) -> PyResult<u64> {
+        let snapshot = self.snapshot();
+        py.detach(|| snapshot.check()).or_raise(py)
+    }
+}
+
+impl Index {
+    fn snapshot(&self) -> Snapshot {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Option<lookalike::Index>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write<T: Send>(
+        &self,
+        py: Python<'_>,
+        change: impl FnOnce(&mut lookalike::Index) -> lookalike::Result<T> + Send,
+    ) -> PyResult<T> {
+        // Without the GIL: whoever holds the writer may be waiting for the disk.
+        let changed = py.detach(|| self.writer().as_mut().map(change));
+        changed.ok_or_else(|| PyValueError::new_err("the index is closed, or open only for reading"))?.or_raise(py)
+    }
+}
+
+/// Whether there is an index in a folder.
+#[pyfunction]
+fn is_index(path: &Bound<'_, PyString>) -> PyResult<bool> {
+    Ok(lookalike::index::is_index(path.to_str()?.as_ref()))
+}
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Index>()?;
+    module.add_function(wrap_pyfunction!(is_index, module)?)
+}

@@ -1,0 +1,78 @@
+//! The Python package: built as a wheel, installed into a fresh environment, and tested there.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::step::Steps;
+use crate::{CannotRun, lint, workspace};
+
+/// Builds the wheel as tests do (optimised where it matters) or as users get it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Profile {
+    Dev,
+    Release,
+}
+
+/// A fresh environment of Python with the package in it.
+pub(crate) struct Environment {
+    folder: PathBuf,
+}
+
+impl Environment {
+    /// Makes the environment, builds the wheel and installs both it and what `requirements` (a file of the package's
+    /// tests) lists.
+    pub(crate) fn make(steps: &mut Steps, name: &str, requirements: &str, profile: Profile) -> Result<Self> {
+        if !lint::is_installed("python3") {
+            bail!(CannotRun("the Python package needs python3, 3.10 or later, to be built and tested".into()));
+        }
+        let environment = Self { folder: workspace::target()?.join(name) };
+        let wheels = environment.folder.join("wheels");
+        let mut make = Command::new("python3");
+        steps.run("Python: environment", make.args(["-m", "venv", "--clear"]).arg(&environment.folder))?;
+        let mut install = environment.pip();
+        install.args(["install", "--quiet", "maturin", "-r"]).arg(package().join("tests").join(requirements));
+        steps.run("Python: packages", &mut install)?;
+        let mut build = environment.program("maturin");
+        let profile = match profile {
+            Profile::Dev => "dev",
+            Profile::Release => "release",
+        };
+        build.args(["build", "--quiet", "--profile", profile, "--out"]).arg(&wheels).arg("--manifest-path");
+        steps.run("Python: wheel", build.arg(package().join("Cargo.toml")))?;
+        let wheel = std::fs::read_dir(&wheels)?.next().context("maturin made no wheel")??.path();
+        steps.run("Python: installing", environment.pip().args(["install", "--quiet", "--no-deps"]).arg(wheel))?;
+        Ok(environment)
+    }
+
+    /// A program of the environment.
+    pub(crate) fn program(&self, name: &str) -> Command {
+        let mut command = Command::new(self.folder.join("bin").join(name));
+        command.current_dir(package()).env("VIRTUAL_ENV", &self.folder).env_remove("PYTHONPATH");
+        command
+    }
+
+    fn pip(&self) -> Command {
+        let mut pip = self.program("python");
+        pip.args(["-m", "pip", "--disable-pip-version-check"]);
+        pip
+    }
+}
+
+/// The folder of the package.
+fn package() -> &'static Path {
+    // A leak of one path, so that commands can borrow it.
+    Box::leak(workspace::root().join("crates/lookalike-python").into_boxed_path())
+}
+
+/// Tests the package: its stubs against the module, its examples, its tests.
+pub(crate) fn test(steps: &mut Steps) -> Result<()> {
+    let environment = Environment::make(steps, "python-tests", "requirements.txt", Profile::Dev)?;
+    let mut stubs = environment.program("python");
+    steps.run("Python: stubs", stubs.args(["-m", "mypy.stubtest", "lookalike._native", "--ignore-disjoint-bases"]))?;
+    steps.run("Python: types", environment.program("mypy").args(["--strict", "python/lookalike"]))?;
+    let mut tests = environment.program("python");
+    tests.args(["-m", "pytest", "--quiet", "tests", "--pyargs", "lookalike"]);
+    steps.run_tests("Python: tests", &mut tests)
+}
