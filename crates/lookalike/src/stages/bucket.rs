@@ -87,8 +87,10 @@ mod tests {
     use super::*;
     use crate::settings::Settings;
 
-    /// The pairs of members (key, rank, slots, keys, leads).
-    fn pairs(members: &[(u64, u64, [u16; 2], &[u64], &[u64])]) -> Vec<(u64, u64)> {
+    /// A member: key, rank, slots, keys, leads.
+    type Row<'a> = (u64, u64, [u16; 2], &'a [u64], &'a [u64]);
+
+    fn pairs(members: &[Row<'_>]) -> Vec<(u64, u64)> {
         let comparer = Settings::new(0.8).plan().unwrap().bucket_comparer().unwrap();
         let mut comparer = BucketComparer { width: 2, least_agreement: 1, ..comparer };
         let mut found = Vec::new();
@@ -101,8 +103,12 @@ mod tests {
     #[test]
     fn whoever_leads_is_compared_with_all_that_follow() {
         let (key, none): (&[u64], &[u64]) = (&[7], &[]);
-        let found =
-            pairs(&[(7, 0, [1, 0], key, key), (7, 3, [1, 1], key, key), (7, 4, [1, 2], key, none), (7, 9, [1, 3], key, none)]);
+        let found = pairs(&[
+            (7, 0, [1, 0], key, key),
+            (7, 3, [1, 1], key, key),
+            (7, 4, [1, 2], key, none),
+            (7, 9, [1, 3], key, none),
+        ]);
         assert_eq!(found, [(0, 3), (0, 4), (3, 4), (0, 9), (3, 9)]);
     }
 
