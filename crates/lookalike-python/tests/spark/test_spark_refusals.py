@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 import lookalike as la
 import pytest
 from lookalike.spark import dedup, groups, pairs
+from pyspark.sql import functions as F
 
 TEXT = "a text that is long enough to be cut into some shingles"
 
@@ -64,7 +66,9 @@ def test_what_only_one_machine_does(spark: Any) -> None:
 
 def test_an_input_that_changes_between_readings(spark: Any) -> None:
     texts = [(at, TEXT + f" {at // 2} and {at % 2}") for at in range(200)]
-    df = spark.createDataFrame(texts, "id long, text string").selectExpr("id", "text || ' ' || uuid() AS text")
+    # Spark's own random numbers are the same at every reading.
+    another = F.udf(lambda: str(uuid.uuid4())).asNondeterministic()
+    df = spark.createDataFrame(texts, "id long, text string").select("id", F.concat_ws(" ", "text", another()).alias("text"))
     with pytest.raises(la.ChangedError, match="not what it was when it was read first; make sure"):
         dedup(df, threshold=0.5)
 
