@@ -52,10 +52,12 @@ def test_a_worker_is_lost_while_a_stage_is_done(tmp_path: Path, stage: str) -> N
 
 
 def wait_for(folder: Path, stage: str, job: subprocess.Popen[bytes]) -> None:
-    """Waits until a stage writes its first file."""
-    for _ in range(2400):
-        if list(folder.glob(f"work/lookalike-*/{stage}/_temporary/**/*.parquet")):
+    """Waits until a stage is being done: its folder is made before the shuffles that lead to it."""
+    for _ in range(6000):
+        if list(folder.glob(f"work/lookalike-*/{stage}")):
+            # Long enough for a shuffle to have been written, and too short for all of them.
+            time.sleep(1)
             return
         assert job.poll() is None, (folder / "job.log").read_text()[-3000:]
-        time.sleep(0.05)
+        time.sleep(0.1)
     raise TimeoutError(f"the stage {stage} does not begin")
