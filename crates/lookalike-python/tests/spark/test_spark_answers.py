@@ -36,9 +36,14 @@ def frame_of(spark: Any, case: dict[str, Any]) -> Any:
     kinds = {"id": "string", "text": "array<string>" if is_set else "string", "place": "int"}
     for record in case["records"]:
         for name, value in record.items():
-            if name not in kinds:
-                kinds[name] = {str: "string", int: "long", float: "double"}[type(value)]
-    rows = [tuple({**record, "place": at}.get(name) for name in kinds) for at, record in enumerate(case["records"])]
+            if name not in ("id", "text"):
+                # A column has one type: of numbers, the wider.
+                kind = {str: "string", int: "long", float: "double"}[type(value)]
+                kinds[name] = "double" if "double" in (kind, kinds.get(name)) else kind
+    rows = []
+    for at, record in enumerate(case["records"]):
+        row = {**record, "place": at}
+        rows.append(tuple(row[name] * 1.0 if kinds[name] == "double" and name in row else row.get(name) for name in kinds))
     random.Random(1).shuffle(rows)
     # A case is a handful of records: one partition.
     return spark.createDataFrame(spark.sparkContext.parallelize(rows, 1), ", ".join(f"`{name}` {kind}" for name, kind in kinds.items()))
