@@ -1,6 +1,8 @@
 from collections.abc import Callable, Iterable
 from typing import Any, final
 
+__all__ = ["__version__", "Index", "Outcome", "Plan", "Sketch", "Table", "is_index", "run_program"]
+
 __version__: str
 
 def run_program(arguments: list[str]) -> int: ...
