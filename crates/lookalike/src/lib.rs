@@ -74,6 +74,7 @@ mod outcome;
 mod run;
 mod sketched;
 mod spans;
+pub mod stages;
 mod supply;
 pub mod work;
 
