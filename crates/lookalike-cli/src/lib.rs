@@ -21,6 +21,7 @@ mod results;
 mod second_read;
 mod serve;
 mod stdin;
+mod stored_pairs;
 mod summary;
 mod try_each;
 mod work;

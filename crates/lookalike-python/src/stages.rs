@@ -173,7 +173,8 @@ impl BucketComparer {
         keys: PyArray,
         leads: PyArray,
     ) -> PyResult<Table> {
-        let (bucket, rank, keys, leads) = (Longs::of(bucket)?, Longs::of(rank)?, LongLists::of(keys)?, LongLists::of(leads)?);
+        let (bucket, rank, keys, leads) =
+            (Longs::of(bucket)?, Longs::of(rank)?, LongLists::of(keys)?, LongLists::of(leads)?);
         let (slots, field) = slots.into_inner();
         if *field.data_type() != DataType::Binary {
             return Err(PyTypeError::new_err(format!("a column of {} holds no slots", field.data_type())));

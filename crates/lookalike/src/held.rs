@@ -146,7 +146,7 @@ mod tests {
         let text = |at: usize| {
             let words: Vec<String> =
                 (0..60).map(|word| ((at % 300) * 61 + word * (1 + at / 300)).to_string()).collect();
-            words.join(" ") + if at % 7 == 0 { " and some more" } else { "" }
+            words.join(" ") + if at.is_multiple_of(7) { " and some more" } else { "" }
         };
         let texts: Vec<String> = (0..2_000).map(text).collect();
         let contents: Vec<Content<'_>> = texts.iter().map(|text| Content::Text(text)).collect();

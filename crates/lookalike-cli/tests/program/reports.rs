@@ -113,6 +113,32 @@ fn a_sweep_is_a_run_at_each_threshold() {
 }
 
 #[test]
+fn pairs_that_were_written_before_can_be_swept() {
+    let folder = Folder::with("in.jsonl", corpus(3_000));
+    let swept = folder.done("sweep in.jsonl -t 0.6 --step 0.1 -q").text().to_owned();
+    for name in ["pairs.tsv", "pairs.jsonl", "pairs.csv", "pairs.parquet"] {
+        folder.done(&format!("pairs in.jsonl -t 0.6 -o {name}"));
+        assert_eq!(
+            folder.done(&format!("sweep --pairs {name} --records 3000 -t 0.6 --step 0.1")).text(),
+            swept,
+            "{name}"
+        );
+    }
+    let unknown = folder.done("sweep --pairs pairs.tsv --step 0.1");
+    let lines: Vec<&str> = unknown.text().lines().collect();
+    assert!(lines[0].starts_with("0.5\t") || lines[0].starts_with("0.6\t"), "{lines:?}");
+    assert!(lines.iter().all(|line| line.split('\t').nth(2) == Some("-")), "{lines:?}");
+    folder.write("broken.tsv", "a\tb\t0.9\na\tc\n");
+    let refused = folder.run("sweep --pairs broken.tsv");
+    assert!(refused.status == Some(2) && refused.stderr.contains("broken.tsv, line 2"), "{}", refused.stderr);
+    folder.write("broken.jsonl", "{\"left\": \"a\", \"right\": \"b\"}\n");
+    let refused = folder.run("sweep --pairs broken.jsonl");
+    assert!(refused.status == Some(2) && refused.stderr.contains("record 1: this is no pair"), "{}", refused.stderr);
+    let refused = folder.run("sweep --pairs pairs.tsv --keep longest");
+    assert!(refused.status == Some(2) && refused.stderr.contains("leave --keep"), "{}", refused.stderr);
+}
+
+#[test]
 fn a_size_to_aim_at_decides_the_threshold() {
     let folder = Folder::with("in.jsonl", corpus(3_000));
     let kept = |threshold: &str| {

@@ -101,8 +101,12 @@ mod tests {
     #[test]
     fn whoever_leads_is_compared_with_all_that_follow() {
         let (key, none): (&[u64], &[u64]) = (&[7], &[]);
-        let found =
-            pairs(&[(7, 0, [1, 0], key, key), (7, 3, [1, 1], key, key), (7, 4, [1, 2], key, none), (7, 9, [1, 3], key, none)]);
+        let found = pairs(&[
+            (7, 0, [1, 0], key, key),
+            (7, 3, [1, 1], key, key),
+            (7, 4, [1, 2], key, none),
+            (7, 9, [1, 3], key, none),
+        ]);
         assert_eq!(found, [(0, 3), (0, 4), (3, 4), (0, 9), (3, 9)]);
     }
 

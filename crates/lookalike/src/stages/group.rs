@@ -87,9 +87,7 @@ pub fn least_of_components(edges: impl Iterator<Item = (u64, u64)>) -> Vec<(u64,
         let of_component = &mut least[components.least(number) as usize];
         *of_component = ranks[number as usize].min(*of_component);
     }
-    (0..ranks.len() as u32)
-        .map(|number| (ranks[number as usize], least[components.least(number) as usize]))
-        .collect()
+    (0..ranks.len() as u32).map(|number| (ranks[number as usize], least[components.least(number) as usize])).collect()
 }
 
 #[cfg(test)]

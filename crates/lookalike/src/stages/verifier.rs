@@ -46,8 +46,9 @@ impl PairVerifier {
     pub fn let_pass(&mut self, content: Content<'_>, within: u64, expected: u128) -> Result<()> {
         fill_set(&mut self.shingler, content, &mut self.passing);
         if identity(&self.passing, within) != expected {
-            return Err(Error::new(ErrorKind::Changed, "a record is not what it was when it was read first")
-                .advise("make sure that the input gives the same records each time it is read, or write it to a table first"));
+            return Err(Error::new(ErrorKind::Changed, "a record is not what it was when it was read first").advise(
+                "make sure that the input gives the same records each time it is read, or write it to a table first",
+            ));
         }
         Ok(())
     }
