@@ -3,7 +3,7 @@
 use crate::passages::{Passage, Tokens, shared_passages, taken_over};
 use crate::plan::{Method, Plan};
 use crate::settings::Shingles;
-use crate::shingle::{Shingler, sort_distinct};
+use crate::shingle::sort_distinct;
 use crate::sketch::{MinHash, agreement};
 use crate::verify::{ratio, shared};
 
@@ -54,7 +54,7 @@ impl Plan {
     /// Compares two texts.
     pub fn compare(&self, left: &str, right: &str) -> Comparison {
         let settings = self.settings();
-        let mut shingler = Shingler::new(settings.shingles, self.normalize(), settings.bag);
+        let mut shingler = self.shingler();
         let mut distinct_shingles = |text: &str| {
             let mut shingles = Vec::new();
             shingler.append_text(text, &mut shingles);
@@ -72,7 +72,7 @@ impl Plan {
                 let standard_error = (similarity * (1.0 - similarity) / f64::from(scheme.slots)).sqrt();
                 Some(Estimate { similarity, standard_error })
             }
-            Method::InvertedLists => None,
+            Method::InvertedLists | Method::Fingerprints(_) => None,
         };
         let cut = |text: &str| Tokens::of(settings.shingles, self.normalize(), text);
         let (left_tokens, right_tokens) = (cut(left), cut(right));

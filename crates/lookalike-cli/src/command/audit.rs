@@ -7,6 +7,7 @@ use clap::Args;
 use lookalike::{Audit, Interval};
 
 use crate::arguments::{GlobalArguments, InputArguments, MatchArguments, ResourceArguments};
+use crate::boilerplate;
 use crate::exit::Exit;
 use crate::intake::{self, KeepShingles, Part, Request};
 use crate::progress::Progress;
@@ -27,7 +28,6 @@ pub(crate) struct AuditArguments {
 
 pub(crate) fn run(arguments: &AuditArguments, global: &GlobalArguments) -> Result<Exit> {
     let progress = Progress::new(global);
-    let plan = arguments.matching.plan()?;
     if !arguments.input.against.is_empty() {
         bail!("audit measures one collection; leave --against out, or name its files as inputs");
     }
@@ -40,6 +40,7 @@ pub(crate) fn run(arguments: &AuditArguments, global: &GlobalArguments) -> Resul
         shingles: KeepShingles::Yes,
         part: Part::Everything,
     };
+    let plan = boilerplate::leave_out(arguments.matching.plan()?, &request, &progress)?;
     let intake = intake::read(&request, |_, _| Ok(0), &plan, &progress)?;
     let records = intake.old.into_iter().chain(intake.new).collect();
     let audit = plan.audit(records, arguments.sample, &progress)?;

@@ -46,8 +46,8 @@ pub(crate) fn run(arguments: &CompareArguments, global: &GlobalArguments) -> Res
         bail!("both documents are standard input; name a file for one of them");
     }
     let (options, tmp) = (arguments.read.options(), arguments.resources.tmp());
-    let left = read_one_text(&arguments.left, &options, &tmp)?;
-    let right = read_one_text(&arguments.right, &options, &tmp)?;
+    let left = read_one_text(&arguments.left, &options, &tmp, "compare")?;
+    let right = read_one_text(&arguments.right, &options, &tmp, "compare")?;
     let comparison = plan.compare(&left, &right);
     let mut out = anstream::stdout().lock();
     if global.json {

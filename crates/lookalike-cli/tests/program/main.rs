@@ -17,4 +17,5 @@ mod interruption;
 mod lists;
 mod outputs;
 mod selection;
+mod sourcing;
 mod stages;

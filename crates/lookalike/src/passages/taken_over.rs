@@ -24,6 +24,8 @@ const WIDEST_GAP: u32 = 4;
 const WHOLE_COSINE: f64 = 0.4;
 /// If runs make up so much of both sides, they decide where the passage begins and ends.
 const VERBATIM_SHARE: f64 = 0.5;
+/// More tokens than these between two runs of a verbatim passage are no part of it.
+const WIDEST_BREAK: usize = 15;
 /// A passage has at least so many bytes on each side: what is shorter is alike by chance too often.
 const SHORTEST: usize = 150;
 
@@ -53,7 +55,7 @@ pub(crate) fn taken_over(left: &Tokens, right: &Tokens) -> Vec<Passage> {
         let (left, right) = (left.span(found.left.clone()), right.span(found.right.clone()));
         left.len() >= SHORTEST && right.len() >= SHORTEST
     };
-    let exact = found.into_iter().map(|found| with_exact_edges(found, &runs)).filter(is_long);
+    let exact = found.into_iter().flat_map(|found| with_exact_edges(found, &runs)).filter(is_long);
     let settled = settle_overlaps(exact.collect());
     settled
         .into_iter()
@@ -84,22 +86,29 @@ fn check(vectors: &Vectors, left: &Tokens, right: &Tokens, seeds: Vec<Seed>, gap
     }
 }
 
-/// A passage that is mostly verbatim begins with its first run and ends with its last, also inside a sentence.
-fn with_exact_edges(found: Found, runs: &[Run]) -> Found {
+/// A passage that is mostly verbatim begins with its first run and ends with its last, also inside a sentence; and what
+/// stands between runs that are far apart is no part of it.
+fn with_exact_edges(found: Found, runs: &[Run]) -> Vec<Found> {
     let first = runs.partition_point(|run| run.left_end() <= found.left.start);
     let inside = runs[first..].iter().take_while(|run| run.left < found.left.end);
     let inside = inside.filter(|run| run.right < found.right.end && run.right_end() > found.right.start);
-    let (mut left, mut right, mut tokens) = (usize::MAX..0, usize::MAX..0, 0);
-    for run in inside {
-        left = left.start.min(run.left)..left.end.max(run.left_end());
-        right = right.start.min(run.right)..right.end.max(run.right_end());
-        tokens += run.length;
-    }
+    let inside: Vec<Run> = inside.copied().collect();
+    let tokens: usize = inside.iter().map(|run| run.length).sum();
     let longer = found.left.len().max(found.right.len());
     if (tokens as f64) < VERBATIM_SHARE * longer as f64 {
-        return found;
+        return vec![found];
     }
-    Found { left, right, similarity: 1.0 }
+    let is_near = |one: &Run, next: &Run| next.left.saturating_sub(one.left_end()) <= WIDEST_BREAK;
+    let pieces = inside.chunk_by(is_near).map(|piece| {
+        let start = |side: fn(&Run) -> usize| piece.iter().map(side).min().unwrap_or(0);
+        let end = |side: fn(&Run) -> usize| piece.iter().map(side).max().unwrap_or(0);
+        Found {
+            left: start(|run| run.left)..end(Run::left_end),
+            right: start(|run| run.right)..end(Run::right_end),
+            similarity: 1.0,
+        }
+    });
+    pieces.collect()
 }
 
 /// Where passages overlap in the left text, the one that explains more of it stays.
