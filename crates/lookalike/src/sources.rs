@@ -34,7 +34,8 @@ pub struct Document<'a> {
     plan: &'a Plan,
     words: Tokens,
     in_characters: Characters,
-    characters: usize,
+    /// For each character, whether it is looked at.
+    counts: Vec<bool>,
 }
 
 /// Where the parts of a document come from.
@@ -45,7 +46,7 @@ pub struct Explanation {
     pub sources: Vec<Source>,
     /// Characters of the document that some source explains.
     pub covered: usize,
-    /// Characters of the document.
+    /// Characters of the document, without those that are ignored.
     pub characters: usize,
 }
 
@@ -76,12 +77,20 @@ impl Plan {
             plan: self,
             words: self.words(text),
             in_characters: Characters::of(text),
-            characters: text.chars().count(),
+            counts: vec![true; text.chars().count()],
         }
     }
 }
 
 impl Document<'_> {
+    /// Leaves out what the document has from a template: it needs no source, and is no part of what is to be explained.
+    pub fn ignore(&mut self, template: &str) {
+        for passage in shared_passages(&self.words, &self.plan.words(template), K) {
+            let [from, to] = self.in_characters.span(&passage.left);
+            self.counts[from..to].fill(false);
+        }
+    }
+
     /// What the document may have from this reference: passages that were taken over, and quotations that are too short
     /// for that.
     pub fn passages_from(&self, reference: &str) -> Vec<Passage> {
@@ -99,11 +108,20 @@ impl Document<'_> {
 
     /// Chooses the sources that explain most of the document, best first; among equals the earlier reference.
     pub fn explain(&self, found: Vec<(usize, Vec<Passage>)>) -> Explanation {
+        let mut found = found;
+        for (_, passages) in &mut found {
+            passages.retain(|passage| {
+                let [from, to] = self.in_characters.span(&passage.left);
+                self.counts[from..to].contains(&true)
+            });
+        }
         let spans: Vec<Vec<[usize; 2]>> = found
             .iter()
             .map(|(_, passages)| passages.iter().map(|passage| self.in_characters.span(&passage.left)).collect())
             .collect();
-        let mut covered = vec![false; self.characters];
+        // What does not count is as good as covered from the beginning.
+        let nothing: Vec<bool> = self.counts.iter().map(|counts| !counts).collect();
+        let mut covered = nothing.clone();
         let count = |spans: &[[usize; 2]], covered: &[bool]| {
             let mut end = 0;
             let mut characters = 0;
@@ -114,7 +132,6 @@ impl Document<'_> {
             }
             characters
         };
-        let nothing = covered.clone();
         let alone: Vec<usize> = spans.iter().map(|spans| count(spans, &nothing)).collect();
         // What a source explains of the rest only ever shrinks, so an old count is a bound that need not be renewed before
         // it comes to the top.
@@ -138,15 +155,15 @@ impl Document<'_> {
             spans[at].iter().for_each(|[from, to]| covered[*from..*to].fill(true));
             order.push((at, explained));
         }
-        let mut passages: Vec<(usize, Vec<Passage>)> = found;
         let sources = order.into_iter().map(|(at, explained)| {
-            let (reference, passages) = std::mem::take(&mut passages[at]);
+            let (reference, passages) = std::mem::take(&mut found[at]);
             Source { reference, passages, covered: alone[at], explained }
         });
+        let sources: Vec<Source> = sources.collect();
         Explanation {
-            sources: sources.collect(),
-            covered: covered.iter().filter(|covered| **covered).count(),
-            characters: self.characters,
+            covered: sources.iter().map(|source| source.explained).sum(),
+            sources,
+            characters: self.counts.iter().filter(|counts| **counts).count(),
         }
     }
 }
@@ -190,6 +207,24 @@ mod tests {
         assert_eq!(explained.sources.len(), 1);
         assert_eq!((explained.sources[0].reference, explained.covered), (3, 3), "characters, not bytes");
         assert_eq!(plan.document("").explain(Vec::new()).coverage(), 0.0);
+    }
+
+    #[test]
+    fn what_is_ignored_needs_no_source() {
+        let plan = Settings::default().plan().unwrap();
+        let licence = "permission is hereby granted free of charge to any person obtaining a copy of this software";
+        let own = "and here is what the author of this program wants to say about the weather in spring";
+        let text = format!("{licence}. {own}");
+        let mut document = plan.document(&text);
+        let found = |document: &Document<'_>| {
+            document.explain(vec![(0, document.passages_from(licence)), (1, document.passages_from(own))])
+        };
+        let both: Vec<usize> = found(&document).sources.iter().map(|source| source.reference).collect();
+        assert_eq!(both, [0, 1]);
+        document.ignore(licence);
+        let explained = found(&document);
+        assert_eq!((explained.sources.len(), explained.sources[0].reference), (1, 1));
+        assert_eq!((explained.covered, explained.characters), (own.len(), own.len() + 2));
     }
 
     #[test]

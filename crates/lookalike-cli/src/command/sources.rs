@@ -29,6 +29,9 @@ pub(crate) struct SourcesArguments {
     /// Where it may come from: files, folders, globs, or an index that stores texts
     #[arg(long, value_name = "FILES|INDEX", required = true, num_args = 1, action = clap::ArgAction::Append)]
     against: Vec<PathBuf>,
+    /// Leave out what the document has from this file: a template, a licence
+    #[arg(long, value_name = "FILE", num_args = 1, action = clap::ArgAction::Append)]
+    ignore: Vec<PathBuf>,
     /// The most sources to show
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
@@ -60,7 +63,10 @@ pub(crate) fn run(arguments: &SourcesArguments, global: &GlobalArguments) -> Res
     let plan = Settings { normalize: arguments.normalize, ..Settings::default() }.plan()?;
     let (options, tmp) = (arguments.read.options(), arguments.resources.tmp());
     let text = read_one_text(&arguments.document, &options, &tmp, "sources")?;
-    let document = plan.document(&text);
+    let mut document = plan.document(&text);
+    for template in &arguments.ignore {
+        document.ignore(&read_one_text(template, &options, &tmp, "sources")?);
+    }
     let (references, count) = match arguments.against.as_slice() {
         [path] if lookalike::index::is_index(path) => in_index(path, &document, &progress)?,
         _ => in_files(arguments, &document, &progress)?,

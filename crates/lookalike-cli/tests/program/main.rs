@@ -6,6 +6,7 @@ mod texts;
 
 mod annotated;
 mod bad_input;
+mod boilerplate;
 mod cases;
 mod comparing;
 mod conduct;

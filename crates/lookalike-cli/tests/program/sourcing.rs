@@ -69,3 +69,14 @@ fn nothing_found_is_a_no() {
     assert_eq!((run.status, run.text()), (Some(1), "covered    0.0 % of 72 characters, by 0 of 4 references\n"));
     assert_eq!(folder.run("sources references.jsonl --against other.txt").status, Some(2), "one document at a time");
 }
+
+#[test]
+fn a_template_needs_no_source() {
+    let folder = documents();
+    folder.write("template.txt", FERRY);
+    let run = folder.done("sources essay.txt --against references.jsonl --ignore template.txt --json");
+    let answer: serde_json::Value = serde_json::from_str(run.text()).unwrap();
+    let sources = answer["sources"].as_array().unwrap();
+    assert_eq!((sources.len(), &sources[0]["id"]), (1, &"library".into()), "the first that has what is left");
+    assert_eq!(answer["covered"], LIBRARY.len());
+}
