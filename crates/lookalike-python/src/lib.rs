@@ -8,6 +8,7 @@ mod index;
 mod outcome;
 mod plan;
 mod program;
+mod stages;
 mod table;
 mod watching;
 
@@ -22,6 +23,7 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     compare::register(module)?;
     outcome::register(module)?;
     index::register(module)?;
+    stages::register(module)?;
     table::register(module)?;
     program::register(module)
 }

@@ -17,6 +17,7 @@ mod indexing;
 mod interruption;
 mod lists;
 mod outputs;
+mod reports;
 mod selection;
 mod sourcing;
 mod stages;
