@@ -3,6 +3,7 @@
 mod against;
 mod answer;
 mod arguments;
+mod boilerplate;
 mod command;
 mod config;
 mod destinations;

@@ -89,7 +89,7 @@ impl<'a> Collection<'a> {
             old: old_records,
             slots: match plan.method() {
                 Method::Sketches(scheme) => scheme.slots as usize,
-                Method::InvertedLists => 0,
+                Method::InvertedLists | Method::Fingerprints(_) => 0,
             },
             resources,
         };
@@ -119,6 +119,11 @@ impl<'a> Collection<'a> {
 
     pub(crate) fn len(&self) -> usize {
         self.numbers.len()
+    }
+
+    /// Whether any record is a set, whose elements have no order.
+    pub(crate) fn holds_sets(&self) -> bool {
+        self.parts.iter().any(|part| part.sketched.holds_sets)
     }
 
     /// How many records at the beginning are old.

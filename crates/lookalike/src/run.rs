@@ -8,6 +8,7 @@ use crate::classes::Classes;
 use crate::collection::Collection;
 use crate::error::{Error, ErrorKind, Result};
 use crate::exact;
+use crate::fingerprint::find_contained;
 use crate::group::{anchored, connected};
 use crate::observed::Observed;
 use crate::outcome::{Outcome, Summary};
@@ -222,7 +223,18 @@ impl Plan {
                     load_or_make(collection.resources().work, "lost", Stage::Verify, watch, lost)?.0;
                 Ok((edges, observed))
             }
-            Method::InvertedLists => {
+            Method::Fingerprints(selection) if !collection.holds_sets() => {
+                watch.begin(Stage::Verify, Some(classes.len() as u64));
+                let found = find_contained(collection, classes, selection, self.bucket_rule(), threshold, watch)?;
+                summary.candidates = found.candidates;
+                summary.comparisons = found.candidates;
+                summary.bounded_buckets = found.bounded_lists;
+                summary.bounded_comparisons = found.bounded_comparisons;
+                let pairs = found.edges.iter().map(|edge| (edge.left, edge.right));
+                watch.expect_pairs(classes.count_pairs(pairs, settings.measure));
+                Ok(found.edges)
+            }
+            Method::InvertedLists | Method::Fingerprints(_) => {
                 watch.begin(Stage::Verify, Some(classes.len() as u64));
                 let edges = exact::find_all(collection, classes, settings.measure, threshold, watch)?;
                 Ok((edges, Observed::default()))

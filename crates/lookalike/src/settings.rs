@@ -8,6 +8,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::fingerprint::Selection;
 use crate::plan::Plan;
 
 /// Everything that decides an answer. Nothing here depends on the machine.
@@ -34,6 +35,9 @@ pub struct Settings {
     pub verify: Verify,
     /// Compare through inverted lists, without sketches: nothing is missed.
     pub exact: bool,
+    /// Which shingles of a text containment is looked for by; `None`: winnowing with windows of 8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fingerprints: Option<Selection>,
     /// How pairs become groups.
     pub group: Grouping,
     /// Which record of a group is kept.
@@ -55,6 +59,7 @@ impl Default for Settings {
             bands: None,
             verify: Verify::Exact,
             exact: false,
+            fingerprints: None,
             group: Grouping::Anchored,
             keep: Keep::First,
             seed: 1,
@@ -111,6 +116,11 @@ impl Settings {
     /// Compares through inverted lists, without sketches.
     pub fn exact(self, exact: bool) -> Self {
         Self { exact, ..self }
+    }
+
+    /// Sets which shingles of a text containment is looked for by.
+    pub fn fingerprints(self, selection: Selection) -> Self {
+        Self { fingerprints: Some(selection), ..self }
     }
 
     /// Sets how pairs become groups.

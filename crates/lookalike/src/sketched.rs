@@ -45,6 +45,8 @@ pub struct Sketched {
     pub(crate) keys: Vec<u64>,
     /// The shingles themselves, where nobody could supply them again.
     pub(crate) shingles: Option<ShingleLists>,
+    /// Whether any record is a set, whose elements have no order.
+    pub(crate) holds_sets: bool,
     /// The work file that holds fingerprints, marks, slots and keys, if they are not here.
     pub(crate) stored: Option<Stored>,
 }
@@ -58,7 +60,7 @@ impl Sketcher {
                 Method::Sketches(scheme) => {
                     Some((MinHash::new(scheme.slots as usize, settings.seed), BandKeys::new(&scheme, settings.seed)))
                 }
-                Method::InvertedLists => None,
+                Method::InvertedLists | Method::Fingerprints(_) => None,
             },
             keeps_lengths: matches!(settings.keep, Keep::Longest | Keep::Shortest),
             keeps_shingles: true,
@@ -98,7 +100,10 @@ impl Sketcher {
             self.shingles.clear();
             let shape = match content {
                 Content::Text(text) => self.shingler.append_text(text, &mut self.shingles),
-                Content::Set(items) => self.shingler.append_set(items, &mut self.shingles),
+                Content::Set(items) => {
+                    sketched.holds_sets = true;
+                    self.shingler.append_set(items, &mut self.shingles)
+                }
             };
             let within = sketched.within.get(record).copied().unwrap_or(0);
             sketched.shapes.push(shape);

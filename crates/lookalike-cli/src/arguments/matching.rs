@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use lookalike::{Bands, Grouping, Keep, Measure, Normalize, Plan, Settings, Shingles, Verify};
+use lookalike::{Bands, Grouping, Keep, Measure, Normalize, Plan, Selection, Settings, Shingles, Verify};
 
 /// What counts as alike, and which record of a group is kept.
 #[derive(Debug, Args)]
@@ -40,6 +40,10 @@ pub(crate) struct MatchArguments {
     /// Compare without sketches: slower, and nothing is missed
     #[arg(long)]
     pub(crate) exact: bool,
+    /// Which shingles containment finds its candidates by: winnow:W, the least of every W in a row, or
+    /// mod:P [default: winnow:8, which finds every shared run of 12 words]
+    #[arg(long, value_name = "WHICH")]
+    pub(crate) fingerprints: Option<Selection>,
     /// anchored: every member is alike to its keeper; connected: to some other member
     #[arg(long, value_name = "HOW", default_value = "anchored")]
     pub(crate) group: GroupingName,
@@ -97,6 +101,7 @@ impl MatchArguments {
                 VerifyName::Off => Verify::Off,
             },
             exact: self.exact,
+            fingerprints: self.fingerprints,
             group: match self.group {
                 GroupingName::Anchored => Grouping::Anchored,
                 GroupingName::Connected => Grouping::Connected,

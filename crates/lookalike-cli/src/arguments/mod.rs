@@ -55,6 +55,8 @@ pub(crate) enum Command {
     Groups(crate::command::groups::GroupsArguments),
     /// Say how alike two documents are, and which passages they share
     Compare(crate::command::compare::CompareArguments),
+    /// Say which parts of a document come from where, the best explanation first
+    Sources(crate::command::sources::SourcesArguments),
     /// Make, change and look after an index of records
     Index(crate::command::index::IndexArguments),
     /// Say what in an index is like these records
@@ -91,7 +93,7 @@ pub(crate) struct GlobalArguments {
     /// How to show progress
     #[arg(long, global = true, value_name = "HOW", default_value = "auto", help_heading = "Global")]
     pub(crate) progress: ShowProgress,
-    /// Give the summary as JSON on stderr; for compare, plan, audit and sweep the answer as JSON on stdout
+    /// Give the summary as JSON on stderr; for compare, sources, plan, audit and sweep the answer on stdout
     #[arg(long, global = true, help_heading = "Global")]
     pub(crate) json: bool,
     /// Whether -t was typed, which cannot be told from its value. A configuration file asks no question.

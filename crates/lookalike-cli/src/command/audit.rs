@@ -9,6 +9,7 @@ use lookalike_io::{FinishedFile, Input};
 
 use super::Found;
 use crate::arguments::{GlobalArguments, InputArguments, MatchArguments, ResourceArguments};
+use crate::boilerplate;
 use crate::exit::Exit;
 use crate::intake::{self, KeepShingles, Part, Request};
 use crate::progress::Progress;
@@ -32,7 +33,6 @@ pub(crate) struct AuditArguments {
 
 pub(crate) fn run(arguments: &AuditArguments, global: &GlobalArguments) -> Result<Exit> {
     let progress = Progress::new(global);
-    let plan = arguments.matching.plan()?;
     if !arguments.input.against.is_empty() {
         bail!("audit measures one collection; leave --against out, or name its files as inputs");
     }
@@ -45,6 +45,7 @@ pub(crate) fn run(arguments: &AuditArguments, global: &GlobalArguments) -> Resul
         shingles: KeepShingles::Yes,
         part: Part::Everything,
     };
+    let plan = boilerplate::leave_out(arguments.matching.plan()?, &request, &progress)?;
     let report = arguments.report.open()?;
     let check = |old: &[Input], new: &[Input]| arguments.report.check(old, new).map(|()| 0);
     let intake = intake::read(&request, check, &plan, &progress)?;

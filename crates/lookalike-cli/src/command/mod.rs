@@ -10,6 +10,7 @@ pub(crate) mod pairs;
 pub(crate) mod plan;
 pub(crate) mod query;
 pub(crate) mod serve;
+pub(crate) mod sources;
 pub(crate) mod stage;
 pub(crate) mod sweep;
 
@@ -21,6 +22,7 @@ use lookalike_io::{Input, Reader};
 
 use crate::against::ItemsFirst;
 use crate::arguments::{Arguments, Command, GlobalArguments, MatchArguments};
+use crate::boilerplate;
 use crate::exit::Exit;
 use crate::intake::{self, Intake, Request};
 use crate::interrupt;
@@ -44,6 +46,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit> {
         Command::Index(arguments) => index::run(arguments, global),
         Command::Query(arguments) => query::run(arguments, global),
         Command::Serve(arguments) => serve::run(arguments, global),
+        Command::Sources(arguments) => sources::run(arguments, global),
         Command::Stage(arguments) => stage::run(arguments, global),
         Command::Generate(arguments) => generate::run(arguments),
     }
@@ -79,11 +82,11 @@ fn find(
     global: &GlobalArguments,
     progress: &Progress,
 ) -> Result<Found> {
-    let plan = matching.plan()?;
+    request.resources.limit_threads()?;
+    let plan = boilerplate::leave_out(matching.plan()?, request, progress)?;
     if global.verbose {
         progress.say(&plan.to_string());
     }
-    request.resources.limit_threads()?;
     let Intake { old, new, items, records, reader, work, room } =
         intake::read(request, check_outputs, &plan, progress)?;
     let threads = request.resources.threads();
@@ -103,8 +106,8 @@ fn prepare(
     (stage, shard): (Stage, Shard),
     progress: &Progress,
 ) -> Result<()> {
-    let plan = matching.plan()?;
     request.resources.limit_threads()?;
+    let plan = boilerplate::leave_out(matching.plan()?, request, progress)?;
     let Intake { old, new, records, reader, work, room, .. } = intake::read(request, check_outputs, &plan, progress)?;
     let supply = SecondRead { reader: &reader, records: &records, plan: &plan, threads: request.resources.threads() };
     let resources = Resources { supply: Some(&supply), room, work: work.as_ref().map(|work| work.folder()) };

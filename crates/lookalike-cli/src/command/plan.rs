@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &PlanArguments, global: &GlobalArguments) -> Result
 /// What a record takes.
 fn memory(plan: &Plan) -> String {
     match plan.method() {
-        Method::InvertedLists => {
+        Method::InvertedLists | Method::Fingerprints(_) => {
             format!("memory     {RECORD_BYTES} bytes a record, and {LISTED_SHINGLE_BYTES} for each of its shingles")
         }
         _ => format!(

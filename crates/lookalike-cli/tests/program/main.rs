@@ -6,6 +6,7 @@ mod texts;
 
 mod annotated;
 mod bad_input;
+mod boilerplate;
 mod cases;
 mod comparing;
 mod conduct;
@@ -18,4 +19,5 @@ mod lists;
 mod outputs;
 mod reports;
 mod selection;
+mod sourcing;
 mod stages;

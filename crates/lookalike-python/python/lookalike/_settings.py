@@ -34,6 +34,8 @@ class Settings(TypedDict, total=False):
     verify: Literal["exact", "estimate", "off"]
     #: Compare through inverted lists, without sketches: nothing is missed.
     exact: bool
+    #: Which shingles containment is looked for by: ``"winnow:8"``, the least of every 8 in a row, or ``"mod:16"``.
+    fingerprints: str
     #: How pairs become groups.
     group: Literal["anchored", "connected"]
     #: Which record of a group is kept: ``"first"``, ``"last"``, ``"longest"``, ``"shortest"``, ``"max:FIELD"``, ``"min:FIELD"``.

@@ -4,6 +4,7 @@
 #[path = "../random/mod.rs"]
 mod random;
 
+mod containment;
 mod degenerate_records;
 mod determinism;
 mod families;
