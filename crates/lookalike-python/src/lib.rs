@@ -3,6 +3,7 @@
 
 mod compare;
 mod contents;
+mod datasketch;
 mod errors;
 mod index;
 mod outcome;
@@ -23,5 +24,6 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     outcome::register(module)?;
     index::register(module)?;
     table::register(module)?;
+    datasketch::register(module)?;
     program::register(module)
 }
