@@ -46,7 +46,7 @@ pub(super) fn minhash_bulk<'py>(
         if ends.is_empty() && odd.is_none() {
             return Ok(made);
         }
-        match all_bytes(known, &elements) {
+        match all_bytes(&elements) {
             Some(bytes) => {
                 let mut start = 0;
                 let sets: Vec<&[&[u8]]> = ends

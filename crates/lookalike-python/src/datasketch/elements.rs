@@ -4,7 +4,7 @@
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyTuple};
 
 use super::hashing::Known;
 use super::scheme::{Numbers, Permutations, Scheme};
@@ -30,9 +30,9 @@ impl HashFunction {
     /// The hash of one element, as a number that fits into the scheme.
     pub(super) fn hash(&self, scheme: Scheme, element: &Bound<'_, PyAny>) -> PyResult<u64> {
         if let Some(known) = self.known
-            && let Some(bytes) = bytes_of(known, element)
+            && let Ok(bytes) = element.cast_exact::<PyBytes>()
         {
-            return fitting(scheme, known.hash(bytes));
+            return fitting(scheme, known.hash(bytes.as_bytes()));
         }
         let hash = self.callable.bind(element.py()).call1((element,))?;
         match hash.cast_exact::<PyInt>().map(|number| number.extract::<u64>()) {
@@ -91,7 +91,7 @@ impl HashFunction {
                 return Ok(lowered);
             }
             let slots = lowered.get_or_insert_with(|| Numbers::empty(permutations.scheme(), permutations.len()));
-            let slices = self.known.and_then(|known| Some((known, all_bytes(known, &some)?)));
+            let slices = self.known.and_then(|known| Some((known, all_bytes(&some)?)));
             if let Some((known, slices)) = slices.filter(|(_, slices)| !slices.is_empty()) {
                 lower_by_bytes(py, known, permutations, &slices, slots)?;
                 continue;
@@ -104,19 +104,9 @@ impl HashFunction {
     }
 }
 
-/// The bytes of all elements, if each has bytes that a known function hashes.
-pub(super) fn all_bytes<'a>(known: Known, elements: &'a [Bound<'_, PyAny>]) -> Option<Vec<&'a [u8]>> {
-    elements.iter().map(|element| bytes_of(known, element)).collect()
-}
-
-fn bytes_of<'a>(known: Known, element: &'a Bound<'_, PyAny>) -> Option<&'a [u8]> {
-    if let Ok(bytes) = element.cast_exact::<PyBytes>() {
-        return Some(bytes.as_bytes());
-    }
-    match element.cast_exact::<PyString>() {
-        Ok(string) if known.takes_strings() => string.to_str().ok().map(str::as_bytes),
-        _ => None,
-    }
+/// The bytes of all elements, if all are bytes.
+pub(super) fn all_bytes<'a>(elements: &'a [Bound<'_, PyAny>]) -> Option<Vec<&'a [u8]>> {
+    elements.iter().map(|element| element.cast_exact::<PyBytes>().ok().map(|bytes| bytes.as_bytes())).collect()
 }
 
 /// Hashes and permutes, without Python if it takes long.

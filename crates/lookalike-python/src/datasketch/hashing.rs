@@ -34,11 +34,6 @@ impl Known {
         })
     }
 
-    /// Whether a string is taken for its bytes in UTF-8. SHA-1 of Python wants bytes, and says so.
-    pub(super) fn takes_strings(self) -> bool {
-        !matches!(self, Self::Sha1Narrow | Self::Sha1Wide)
-    }
-
     /// The hash of some bytes.
     #[inline]
     pub(super) fn hash(self, bytes: &[u8]) -> u64 {

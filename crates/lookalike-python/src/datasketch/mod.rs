@@ -14,19 +14,16 @@ mod tables;
 mod tuning;
 mod weighted;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
-/// The hash of bytes, or of a string in UTF-8, by a function that is known here by name.
+/// The hash of bytes by a function that is known here by name.
 #[pyfunction]
-fn hash_known(name: &str, data: &Bound<'_, PyAny>) -> PyResult<u64> {
+fn hash_known(name: &str, data: &Bound<'_, PyBytes>) -> PyResult<u64> {
     let known = hashing::Known::named(name)
         .ok_or_else(|| PyValueError::new_err(format!("\"{name}\" is no hash function that is known here")))?;
-    let data = std::slice::from_ref(data);
-    match elements::all_bytes(known, data).as_deref() {
-        Some([bytes]) => Ok(known.hash(bytes)),
-        _ => Err(PyTypeError::new_err(format!("{name} takes bytes, not {}", data[0].get_type().name()?))),
-    }
+    Ok(known.hash(data.as_bytes()))
 }
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

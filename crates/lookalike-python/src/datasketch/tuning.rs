@@ -112,7 +112,10 @@ pub(super) fn best_bands(
 }
 
 /// Where to cut the sizes of sets, in ascending order, into parts such that treating all sets of a part as large as its
-/// largest gives the fewest false positives: the index of the last size of each part.
+/// largest gives few false positives: the index of the last size of each part.
+///
+/// It is datasketch's walk through the table of costs, which on its way back looks at those of one part too many. The cut is
+/// then not always the best; but the same sets are found for the same query.
 #[pyfunction]
 pub(super) fn best_partitions(
     py: Python<'_>,
@@ -124,32 +127,37 @@ pub(super) fn best_partitions(
         return Err(PyValueError::new_err("there must be a count for each size, and from 2 parts to less than sizes"));
     }
     Ok(py.detach(|| {
-        let costs = part_costs(&sizes, &counts);
+        let alone = part_costs(&sizes, &counts);
         let last = sizes.len() - 1;
-        // best[p][u]: the least cost of sizes up to u in p + 1 parts, and where the part before the last ends.
-        let mut best: Vec<Vec<(f64, usize)>> = vec![(0..=last).map(|u| (costs[0][u], 0)).collect()];
-        for part in 1..parts {
-            let before = &best[part - 1];
-            let row = (0..=last).map(|u| {
-                let ends = part - 1..u;
-                let mut least = (f64::INFINITY, 0);
-                for end in ends {
-                    let cost = before[end].0 + costs[end + 1][u];
-                    if cost < least.0 {
-                        least = (cost, end);
-                    }
-                }
-                least
-            });
-            best.push(row.collect());
+        // costs[p][u]: the least cost of the sizes up to u in p + 1 parts; nothing where there are too few sizes.
+        let mut costs: Vec<Vec<f64>> = vec![alone[0].clone()];
+        for part in 1..parts - 1 {
+            let before = &costs[part - 1];
+            let row = (0..=last)
+                .map(|to| if to < part { 0.0 } else { least_cost(before, &alone, part - 1, to).0 })
+                .collect();
+            costs.push(row);
         }
-        let mut ends = vec![last];
-        for part in (1..parts).rev() {
-            ends.push(best[part][ends[ends.len() - 1]].1);
+        let mut ends = vec![last, least_cost(&costs[parts - 2], &alone, parts - 2, last).1];
+        for part in (1..parts - 1).rev() {
+            ends.push(least_cost(&costs[part], &alone, part - 1, ends[ends.len() - 1]).1);
         }
         ends.reverse();
         ends
     }))
+}
+
+/// The least cost of the sizes up to `to`, if the part before the last ends at `from` or later; and where it ends. Among
+/// equals, the first.
+fn least_cost(before: &[f64], alone: &[Vec<f64>], from: usize, to: usize) -> (f64, usize) {
+    let mut least = (f64::INFINITY, from);
+    for end in from..to {
+        let cost = before[end] + alone[end + 1][to];
+        if cost < least.0 {
+            least = (cost, end);
+        }
+    }
+    least
 }
 
 /// The false positives that are expected of a part from each size to each size.

@@ -28,7 +28,7 @@ def sha1_hash32(data: Any) -> int:
     """The first 32 bits of SHA-1, the least byte first: what datasketch hashes by unless told otherwise.
 
     >>> sha1_hash32(b"a")
-    4059232902
+    937752454
     """
     return int(struct.unpack("<I", hashlib.sha1(data).digest()[:4])[0])
 
@@ -42,23 +42,23 @@ def sha1_hash64(data: Any) -> int:
     return int(struct.unpack("<Q", hashlib.sha1(data).digest()[:8])[0])
 
 
-def xxh3_hash32(data: bytes | str) -> int:
+def xxh3_hash32(data: Any) -> int:
     """The lower 32 bits of XXH3: much faster than SHA-1. datasketch has no such function.
 
     >>> from lookalike.datasketch import MinHash
     >>> sketch = MinHash(hashfunc=xxh3_hash32)
     >>> sketch.update(b"an element")
     """
-    return _native.hash_known("xxh3_hash32", data)
+    return _native.hash_known("xxh3_hash32", data if type(data) is bytes else bytes(memoryview(data)))
 
 
-def xxh3_hash64(data: bytes | str) -> int:
+def xxh3_hash64(data: Any) -> int:
     """XXH3 in 64 bits, for the scheme "affine64": the same as ``xxhash.xxh3_64_intdigest``.
 
     >>> xxh3_hash64(b"") == 0x2D06800538D394C2
     True
     """
-    return _native.hash_known("xxh3_hash64", data)
+    return _native.hash_known("xxh3_hash64", data if type(data) is bytes else bytes(memoryview(data)))
 
 
 def known_name(hashfunc: Callable[..., Any]) -> str | None:

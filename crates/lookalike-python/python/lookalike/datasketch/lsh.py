@@ -176,7 +176,7 @@ class MinHashLSH:
     def get_subset_counts(self, *keys: Hashable) -> list[dict[Any, int]]:
         """For each band, how many of these keys are in each bucket."""
         counts: list[dict[Any, int]] = [{} for _ in range(self.b)]
-        for key in {pickle.dumps(key) for key in keys} if self.prepickle else set(keys):
+        for key in {pickle.dumps(key) for key in set(keys)} if self.prepickle else set(keys):
             for count, name in zip(counts, self.keys.get(key)):
                 count[name] = count.get(name, 0) + 1
         return counts

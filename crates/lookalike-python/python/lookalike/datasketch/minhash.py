@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class MinHash(_native.MinHashState):
     >>> left.update_batch([b"one", b"two", b"three", b"four"])
     >>> right.update_batch([b"one", b"two", b"three", b"five"])
     >>> left.jaccard(right)
-    0.609375
+    0.65625
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class MinHash(_native.MinHashState):
         >>> one.update(b"one")
         >>> two.update(b"two")
         >>> MinHash.union(one, two).jaccard(one)
-        0.4921875
+        0.40625
         """
         first = _check_union(mhs)
         return cls(
@@ -145,6 +145,10 @@ class MinHash(_native.MinHashState):
             made = empty.copy()
             made.update_batch(elements)
             yield made
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        # The oldest protocols know no classes that are derived from ones in Rust.
+        return super().__reduce_ex__(max(2, int(protocol)))
 
     def __getstate__(self) -> Any:
         return {

@@ -54,7 +54,7 @@ class WeightedMinHashGenerator:
 
     >>> generator = WeightedMinHashGenerator(3)
     >>> generator.minhash([1, 2, 3]).jaccard(generator.minhash([1, 2, 4]))
-    0.8828125
+    0.84375
     """
 
     def __init__(self, dim: int, sample_size: int = 128, seed: int = 1) -> None:
