@@ -15,11 +15,11 @@ const AT_ONCE: usize = 1 << 16;
 /// With fewer elements, starting a thread costs more than it gives.
 const WORTH_A_THREAD: usize = 1 << 12;
 
-/// One sketch of class `class` for each set, like `empty` but for what is added.
+/// One sketch of `made_class` for each set, like `empty` but for what is added.
 #[pyfunction]
 pub(super) fn minhash_bulk<'py>(
     empty: &Bound<'py, MinHashState>,
-    class: &Bound<'py, PyAny>,
+    made_class: &Bound<'py, PyAny>,
     sets: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyList>> {
     let py = empty.py();
@@ -27,7 +27,7 @@ pub(super) fn minhash_bulk<'py>(
     let permutations = permutations.get();
     let made = PyList::empty(py);
     let add = |lowered: Option<Numbers>| -> PyResult<()> {
-        let sketch = class.call_method1(pyo3::intern!(py, "__new__"), (class,))?;
+        let sketch = made_class.call_method1(pyo3::intern!(py, "__new__"), (made_class,))?;
         MinHashState::copy_into(empty, sketch.cast::<MinHashState>()?)?;
         if let Some(lowered) = lowered {
             sketch.cast::<MinHashState>()?.borrow_mut().values = Values::Own(lowered);

@@ -89,12 +89,11 @@ class bBitMinHash:
         values[:size] = self.hashvalues
         shifts = np.arange(slots - 1, -1, -1, dtype=np.uint64) * np.uint64(width)
         blocks = np.bitwise_or.reduce(values.reshape(-1, slots) << shifts, axis=1)
-        buffer = bytearray()
         if self.scheme == "legacy":
-            buffer += struct.pack(_HEADER, self.seed, self.b, self.r, size)
+            header = struct.pack(_HEADER, self.seed, self.b, self.r, size)
         else:
-            buffer += struct.pack(_HEADER + "B", self.seed, self.b, self.r, -size, _schemes.CODES[self.scheme])
-        return buffer + blocks.astype("<u8").tobytes()
+            header = struct.pack(_HEADER + "B", self.seed, self.b, self.r, -size, _schemes.CODES[self.scheme])
+        return bytearray(header + blocks.astype("<u8").tobytes())
 
     def __setstate__(self, state: Any) -> None:
         self.seed, self.b, self.r, size = struct.unpack_from(_HEADER, state, 0)
