@@ -383,3 +383,16 @@ def test_a_hash_function_may_ask_the_sketch(seed: int) -> None:
     sketch.update(b"one")
     sketch.update_batch([b"one", b"three"])
     assert not sketch.is_empty()
+
+
+def test_the_modulus_of_the_old_scheme_at_its_edges() -> None:
+    prime = 2**61 - 1
+    multipliers = [1, 1, 1, 1, 1, 2**32 + 1, prime - 1, 8, 9]
+    addends = [prime - 1, prime - 2, prime, prime - 3, 2 * prime - 1, prime, 2**64 - 1, 0, 8 * prime - 9]
+    permutations = np.array([multipliers, addends], dtype=np.uint64)
+    for hash in (0, 1, 2, 3, 2**31, 2**32 - 1):
+        arguments = {"num_perm": 9, "permutations": permutations, "scheme": "legacy", "hashfunc": lambda _: hash}
+        left, right = pair(**arguments)
+        left.update_batch([b"x"])
+        right.update_batch([b"x"])
+        assert_same(left, right)
