@@ -16,6 +16,7 @@ mod memory;
 mod names;
 mod plot;
 mod progress;
+mod report;
 mod results;
 mod second_read;
 mod serve;

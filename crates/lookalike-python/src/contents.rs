@@ -9,6 +9,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFrozenSet, PyInt, PyList, PySet, PyString, PyTuple};
 use pyo3_arrow::input::AnyArray;
+use pyo3_arrow::{PyArray, PyChunkedArray};
 
 /// What keeps the records of a column alive while they are looked at.
 pub(crate) enum Column<'py> {
@@ -40,7 +41,8 @@ impl<'py> Column<'py> {
         }
         let has = |name| column.hasattr(name);
         if has(intern!(py, "__arrow_c_stream__"))? || has(intern!(py, "__arrow_c_array__"))? {
-            return Self::of_arrow(column.extract::<AnyArray>()?);
+            let column = column.extract::<AnyArray>()?.into_chunked_array()?;
+            return Self::of_arrow(column);
         }
         let mut objects = Objects::default();
         for (position, record) in column.try_iter()?.enumerate() {
@@ -49,16 +51,25 @@ impl<'py> Column<'py> {
         Ok(Self::Objects(objects))
     }
 
-    fn of_arrow(column: AnyArray) -> PyResult<Self> {
-        let (arrays, field) = column.into_chunked_array()?.into_inner();
+    fn of_arrow(column: PyChunkedArray) -> PyResult<Self> {
         let mut position = 0;
-        for array in &arrays {
+        for array in column.chunks() {
             if let Some(nulls) = array.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
                 let first = position + nulls.iter().position(|is_there| !is_there).unwrap_or(0);
                 return Err(null_record(first));
             }
             position += array.len();
         }
+        Self::of_chunks(column)
+    }
+
+    /// The records of an Arrow column in which some may be missing: those are empty.
+    pub(crate) fn of_nullable(column: PyArray) -> PyResult<Self> {
+        Self::of_chunks(AnyArray::Array(column).into_chunked_array()?)
+    }
+
+    fn of_chunks(column: PyChunkedArray) -> PyResult<Self> {
+        let (arrays, field) = column.into_inner();
         let cast_to = |kind: &DataType| -> PyResult<Vec<ArrayRef>> {
             let cast = arrays.iter().map(|array| arrow_cast::cast(array, kind));
             cast.collect::<Result<_, _>>().map_err(|_| wrong_column(field.data_type()))
@@ -102,10 +113,12 @@ impl<'py> Objects<'py> {
     /// The sets of lists of texts.
     fn of_lists(arrays: &[ArrayRef]) -> Self {
         let mut objects = Self::default();
-        for list in arrays.iter().flat_map(|array| array.as_list::<i64>().iter().flatten()) {
+        for list in arrays.iter().flat_map(|array| array.as_list::<i64>().iter()) {
             let start = objects.items.len();
-            // A missing item is none.
-            objects.items.extend(list.as_string::<i64>().iter().flatten().map(|item| hash_item(item.as_bytes())));
+            if let Some(list) = list {
+                // A missing item is none.
+                objects.items.extend(list.as_string::<i64>().iter().flatten().map(|item| hash_item(item.as_bytes())));
+            }
             objects.records.push(Object::Set { start, end: objects.items.len() });
         }
         objects

@@ -9,6 +9,7 @@ mod index;
 mod outcome;
 mod plan;
 mod program;
+mod stages;
 mod table;
 mod watching;
 
@@ -23,6 +24,7 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     compare::register(module)?;
     outcome::register(module)?;
     index::register(module)?;
+    stages::register(module)?;
     table::register(module)?;
     datasketch::register(module)?;
     program::register(module)

@@ -56,6 +56,13 @@ impl Plan {
         self.scheme().map(|scheme| scheme.bands.to_string())
     }
 
+    /// Which members of a bucket are compared: up to so many classes, every pair; above that, each with so many first ones.
+    #[getter]
+    fn bucket_rule(&self) -> (usize, usize) {
+        let rule = self.0.bucket_rule();
+        (rule.every_pair_up_to, rule.first)
+    }
+
     fn __repr__(&self) -> String {
         format!("Plan({:?})", self.settings())
     }

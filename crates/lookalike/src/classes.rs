@@ -62,6 +62,15 @@ impl Classes {
         Ok(Self { order, class_of, members, only_old, old })
     }
 
+    /// Classes of records that come in keep order, all of them new: `class_of` tells the class of each, and classes are
+    /// numbered as they first come.
+    pub(crate) fn in_keep_order(class_of: Vec<u32>) -> Self {
+        let classes = class_of.iter().max().map_or(0, |last| *last as usize + 1);
+        let order: Vec<u32> = (0..class_of.len() as u32).collect();
+        let members = Lists::new(classes, || class_of.iter().copied().zip(0..));
+        Self { order, class_of, members, only_old: vec![false; classes], old: 0 }
+    }
+
     /// For each record, its class if it stands for it.
     pub(crate) fn class_of_representatives(&self) -> Vec<u32> {
         let mut class_of = vec![NONE; self.class_of.len()];

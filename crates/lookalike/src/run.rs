@@ -9,6 +9,7 @@ use crate::collection::Collection;
 use crate::error::{Error, ErrorKind, Result};
 use crate::exact;
 use crate::group::{anchored, connected};
+use crate::observed::Observed;
 use crate::outcome::{Outcome, Summary};
 use crate::plan::{Method, Plan, Scheme};
 use crate::settings::{Grouping, Measure, Settings, Verify};
@@ -127,7 +128,7 @@ impl Plan {
         let classes = Classes::new(collection, &settings.keep)?;
         check_cancelled(watch)?;
         summary.classes = classes.len() as u64;
-        let edges = self.find_edges(collection, &classes, &mut summary, watch)?;
+        let (edges, observed) = self.find_edges(collection, &classes, &mut summary, watch)?;
 
         watch.begin(Stage::Group, None);
         check_cancelled(watch)?;
@@ -143,8 +144,8 @@ impl Plan {
         };
         let assignment = load_or_make(collection.resources().work, "groups", Stage::Group, watch, group)?;
         let numbers = collection.numbers().to_vec();
-        let mut outcome =
-            Outcome { settings: settings.clone(), numbers, classes, edges, assignment, sizes: Vec::new(), summary };
+        let (settings, sizes) = (settings.clone(), Vec::new());
+        let mut outcome = Outcome { settings, numbers, classes, edges, assignment, sizes, summary, observed };
         outcome.count();
         Ok(outcome)
     }
@@ -192,20 +193,20 @@ impl Plan {
         Banding { collection, classes, bands, rule: self.bucket_rule(), passes, watch }
     }
 
-    /// The pairs of classes that are alike, by whichever method the plan names.
+    /// The pairs of classes that are alike, by whichever method the plan names, and what was seen on the way.
     fn find_edges(
         &self,
         collection: &Collection<'_>,
         classes: &Classes,
         summary: &mut Summary,
         watch: &dyn Watch,
-    ) -> Result<Vec<Edge>> {
+    ) -> Result<(Vec<Edge>, Observed)> {
         let settings = self.settings();
         let threshold = settings.threshold;
         match self.method() {
             Method::Sketches(scheme) => {
                 let candidates = self.banding(&scheme, collection, classes, watch).find()?;
-                let Candidates { pairs, comparisons, bounded } = candidates;
+                let Candidates { pairs, comparisons, bounded, mut observed } = candidates;
                 summary.comparisons = comparisons;
                 summary.candidates = pairs.len() as u64;
                 summary.bounded_buckets = bounded.buckets;
@@ -213,17 +214,18 @@ impl Plan {
                 let across = pairs.iter().map(|pair| (pair.left, pair.right));
                 watch.expect_pairs(classes.count_pairs(across, settings.measure));
                 let edges = match settings.verify {
-                    Verify::Exact => verify::verify(collection, classes, threshold, pairs, watch)?,
+                    Verify::Exact => verify::verify(collection, classes, threshold, pairs, &mut observed, watch)?,
                     Verify::Estimate | Verify::Off => pairs,
                 };
                 let lost = || estimate_lost(collection, classes, &bounded, &edges, threshold).map(Lost);
                 summary.bounded_lost_pairs =
                     load_or_make(collection.resources().work, "lost", Stage::Verify, watch, lost)?.0;
-                Ok(edges)
+                Ok((edges, observed))
             }
             Method::InvertedLists => {
                 watch.begin(Stage::Verify, Some(classes.len() as u64));
-                exact::find_all(collection, classes, settings.measure, threshold, watch)
+                let edges = exact::find_all(collection, classes, settings.measure, threshold, watch)?;
+                Ok((edges, Observed::default()))
             }
         }
     }

@@ -12,6 +12,7 @@ use crate::classes::Classes;
 use crate::collection::Collection;
 use crate::error::Result;
 use crate::hash::combine;
+use crate::observed::Observed;
 use crate::shard::Shard;
 use crate::supply::ShingleLists;
 use crate::watch::{Stage, Unwatched, Watch, check_cancelled};
@@ -36,9 +37,11 @@ pub(crate) fn verify(
     classes: &Classes,
     threshold: f64,
     mut candidates: Vec<Edge>,
+    observed: &mut Observed,
     watch: &dyn Watch,
 ) -> Result<Vec<Edge>> {
     verify_part(collection, classes, &mut candidates, Shard::ALL, watch)?;
+    observed.see_verified(&candidates, threshold, classes);
     candidates.retain(|edge| edge.similarity >= threshold);
     Ok(candidates)
 }

@@ -7,12 +7,11 @@ use std::path::PathBuf;
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
 use anyhow::bail;
-use clap::parser::ValueSource;
-use clap::{Args, CommandFactory};
+use clap::Args;
 use lookalike::{Comparison, Measure, Passage};
 
 use crate::answer::ComparisonAnswer;
-use crate::arguments::{Arguments, GlobalArguments, MatchArguments, ReadArguments, ResourceArguments};
+use crate::arguments::{GlobalArguments, MatchArguments, ReadArguments, ResourceArguments};
 use crate::exit::Exit;
 use crate::intake::read_one_text;
 
@@ -31,13 +30,6 @@ pub(crate) struct CompareArguments {
     matching: MatchArguments,
     #[command(flatten)]
     resources: ResourceArguments,
-}
-
-/// Whether `-t` was typed, which cannot be told from its value. A configuration file asks no question.
-fn asks_for_threshold() -> bool {
-    let typed = Arguments::command().try_get_matches().ok();
-    let compare = typed.as_ref().and_then(|typed| typed.subcommand_matches("compare"));
-    compare.and_then(|compare| compare.value_source("threshold")) == Some(ValueSource::CommandLine)
 }
 
 pub(crate) fn run(arguments: &CompareArguments, global: &GlobalArguments) -> Result<Exit> {
@@ -65,7 +57,7 @@ pub(crate) fn run(arguments: &CompareArguments, global: &GlobalArguments) -> Res
         Measure::Jaccard => comparison.jaccard(),
         Measure::Containment => comparison.left_in_right().max(comparison.right_in_left()),
     };
-    let is_no = asks_for_threshold() && similarity < plan.settings().threshold;
+    let is_no = global.typed_threshold && similarity < plan.settings().threshold;
     Ok(if is_no { Exit::No } else { Exit::Done })
 }
 

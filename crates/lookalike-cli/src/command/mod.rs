@@ -11,12 +11,13 @@ pub(crate) mod plan;
 pub(crate) mod query;
 pub(crate) mod serve;
 pub(crate) mod stage;
+pub(crate) mod sweep;
 
 use std::sync::Arc;
 
 use anyhow::Result;
 use lookalike::{Outcome, Plan, Resources, Shard, Stage};
-use lookalike_io::Input;
+use lookalike_io::{Input, Reader};
 
 use crate::against::ItemsFirst;
 use crate::arguments::{Arguments, Command, GlobalArguments, MatchArguments};
@@ -38,6 +39,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit> {
         Command::Groups(arguments) => groups::run(arguments, global),
         Command::Compare(arguments) => compare::run(arguments, global),
         Command::Plan(arguments) => plan::run(arguments, global),
+        Command::Sweep(arguments) => sweep::run(arguments, global),
         Command::Audit(arguments) => audit::run(arguments, global),
         Command::Index(arguments) => index::run(arguments, global),
         Command::Query(arguments) => query::run(arguments, global),
@@ -48,10 +50,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit> {
 }
 
 /// A run of the engine on the inputs of a command.
-struct Found {
-    plan: Plan,
-    records: Records,
-    outcome: Outcome,
+pub(crate) struct Found {
+    pub(crate) plan: Plan,
+    pub(crate) records: Records,
+    pub(crate) outcome: Outcome,
+    /// Reads records once more.
+    pub(crate) reader: Reader,
+    /// Whether the old records are items of an index.
+    pub(crate) is_against_index: bool,
     work: Option<Arc<Work>>,
 }
 
@@ -85,7 +91,8 @@ fn find(
     let supply = ItemsFirst { items: &items, records: supply };
     let resources = Resources { supply: Some(&supply), room, work: work.as_ref().map(|work| work.folder()) };
     let outcome = plan.finish_with(old, new, &resources, progress)?;
-    Ok(Found { plan, records, outcome, work })
+    let is_against_index = !items.is_empty();
+    Ok(Found { plan, records, outcome, reader, is_against_index, work })
 }
 
 /// Does one part of a stage, and leaves it in work files.

@@ -16,5 +16,6 @@ mod indexing;
 mod interruption;
 mod lists;
 mod outputs;
+mod reports;
 mod selection;
 mod stages;

@@ -12,9 +12,11 @@ place of datasketch, ``lookalike.spark`` works on DataFrames of Spark.
 from lookalike._compare import Comparison, Passage, compare, similarity
 from lookalike._errors import (
     ChangedError,
+    ColumnError,
     Error,
     FilesError,
     IndexFileError,
+    InputError,
     LockedError,
     MemoryLimitError,
     SettingError,
@@ -31,11 +33,13 @@ from lookalike._settings import Settings, plan
 
 __all__ = [
     "ChangedError",
+    "ColumnError",
     "Comparison",
     "Error",
     "FilesError",
     "Index",
     "IndexFileError",
+    "InputError",
     "Item",
     "LockedError",
     "Match",

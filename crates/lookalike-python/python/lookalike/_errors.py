@@ -9,6 +9,17 @@ class SettingError(Error, ValueError):
     """A setting is out of range or contradicts another."""
 
 
+class InputError(Error, ValueError):
+    """Records cannot be taken as they are: ids or texts are missing, or ids are not unique."""
+
+
+class ColumnError(Error, KeyError):
+    """There is no such column."""
+
+    # A KeyError would show its message in quotes.
+    __str__ = Exception.__str__
+
+
 class UnavailableError(Error, LookupError):
     """The outcome does not hold what was asked of it."""
 

@@ -5,6 +5,30 @@ from typing_extensions import Self
 
 _Sketch = TypeVar("_Sketch", bound=MinHashState)
 
+__all__ = [
+    "__version__",
+    "Index",
+    "Outcome",
+    "Plan",
+    "Sketch",
+    "Table",
+    "is_index",
+    "run_program",
+    "BandIndex",
+    "MinHashState",
+    "Permutations",
+    "PrefixForest",
+    "best_bands",
+    "best_partitions",
+    "hash_known",
+    "minhash_bulk",
+    "weighted_samples",
+    "RowSketcher",
+    "BucketComparer",
+    "PairVerifier",
+    "Grouper",
+]
+
 __version__: str
 
 def run_program(arguments: list[str]) -> int: ...
@@ -24,6 +48,8 @@ class Plan:
     def hashes(self) -> int | None: ...
     @property
     def bands(self) -> str | None: ...
+    @property
+    def bucket_rule(self) -> tuple[int, int]: ...
     def finds(self, similarity: float) -> float: ...
     def compare(self, left: str, right: str) -> dict[str, Any]: ...
     def similarity(self, left: Any, right: Any) -> float: ...
@@ -111,6 +137,30 @@ class Index:
     ) -> tuple[list[tuple[str, float, int, int, str | None]], float | None]: ...
     def info(self) -> dict[str, Any]: ...
     def check(self) -> int: ...
+
+@final
+class RowSketcher:
+    def __new__(cls, plan: Plan) -> RowSketcher: ...
+    def sketch(self, records: Any, within: Any = None) -> Table: ...
+
+@final
+class BucketComparer:
+    def __new__(cls, plan: Plan) -> BucketComparer: ...
+    def push(self, bucket: Any, rank: Any, slots: Any, keys: Any, leads: Any) -> Table: ...
+
+@final
+class PairVerifier:
+    def __new__(cls, plan: Plan, least: float) -> PairVerifier: ...
+    def push(
+        self, task: Any, kind: Any, rank: Any, left: Any, high: Any, low: Any, within: Any, records: Any
+    ) -> Table: ...
+
+@final
+class Grouper:
+    def __new__(cls, plan: Plan) -> Grouper: ...
+    def push(self, left: Any, right: Any, similarity: Any) -> None: ...
+    def dropped(self) -> Table: ...
+    def components(self) -> Table: ...
 
 # What lookalike.datasketch is made of.
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Literal, TypedDict
 
+from lookalike._errors import SettingError
 from lookalike._native import Plan
 
 if TYPE_CHECKING:
@@ -51,4 +53,11 @@ def plan(threshold: float = 0.8, **settings: Unpack[Settings]) -> Plan:
     Traceback (most recent call last):
     lookalike._errors.SettingError: the threshold 7 is out of range; choose one above 0 and up to 1, such as 0.8
     """
-    return Plan(json.dumps({"threshold": threshold, **settings}))
+    given = {"threshold": threshold, **settings}
+    for name, value in given.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise SettingError(f"the {name} {value} is out of range; choose a finite number")
+    try:
+        return Plan(json.dumps(given))
+    except TypeError as error:
+        raise SettingError(f"a setting is neither a number, a text nor a truth value: {error}") from None

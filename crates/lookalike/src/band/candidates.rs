@@ -10,6 +10,7 @@ use crate::blocks::Blocks;
 use crate::classes::Classes;
 use crate::collection::Collection;
 use crate::error::Result;
+use crate::observed::Observed;
 use crate::plan::BucketRule;
 use crate::shard::Shard;
 use crate::sketch::agreement;
@@ -26,6 +27,8 @@ pub(crate) struct Candidates {
     pub(crate) comparisons: u64,
     /// What the bucket rule left out.
     pub(crate) bounded: Bounded,
+    /// Which buckets were crowded.
+    pub(crate) observed: Observed,
 }
 
 /// How candidates are found.
@@ -45,7 +48,7 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
     pub(crate) fn find(&self) -> Result<Candidates> {
         let limit = pairs_in_memory(self.room());
         let (mut pairs, mut comparisons) = (Vec::new(), 0);
-        let left_out = self.for_each_part(Shard::ALL, |part| {
+        let (left_out, observed) = self.for_each_part(Shard::ALL, |part| {
             pairs.extend_from_slice(&part.pairs);
             comparisons += part.comparisons;
             // Most pairs meet in several bands: what is found twice need not wait until the end.
@@ -54,7 +57,7 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
             }
         })?;
         sort_distinct(&mut pairs);
-        Ok(Candidates { pairs, comparisons, bounded: Bounded::of(&left_out) })
+        Ok(Candidates { pairs, comparisons, bounded: Bounded::of(&left_out), observed })
     }
 
     /// Finds the candidates of some of the bands, and leaves them in work files.
@@ -63,12 +66,12 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
     }
 
     /// Shows the pairs that pass in some of the bands, part by part. Gives back the members of large buckets that are not
-    /// compared with each other.
-    fn for_each_part(&self, shard: Shard, mut show: impl FnMut(Compared)) -> Result<Vec<Vec<u32>>> {
+    /// compared with each other, and what was seen.
+    fn for_each_part(&self, shard: Shard, mut show: impl FnMut(Compared)) -> Result<(Vec<Vec<u32>>, Observed)> {
         let bands: Vec<usize> = (0..self.bands).filter(|band| shard.has(*band as u64)).collect();
         self.watch.begin(Stage::Band, Some(bands.len() as u64));
         let class_if_first = self.classes.class_of_representatives();
-        let mut left_out = Vec::new();
+        let (mut left_out, mut observed) = (Vec::new(), Observed::default());
         for bands in bands.chunks(self.bands_at_once()) {
             let buckets = bands
                 .par_iter()
@@ -83,6 +86,7 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
             let large =
                 buckets.iter().flat_map(Buckets::iter).filter(|members| members.len() > self.rule.every_pair_up_to);
             left_out.extend(large.map(|members| members[self.rule.first..].to_vec()));
+            buckets.iter().for_each(|buckets| observed.see_buckets(buckets));
             if self.work().is_none() {
                 // Sketches are gathered once for all bands.
                 show(self.compare(&buckets)?);
@@ -94,7 +98,7 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
                 show(load_or_make(self.work(), &name, Stage::Band, self.watch, compare)?);
             }
         }
-        Ok(left_out)
+        Ok((left_out, observed))
     }
 
     /// How many bands are worked on at the same time. Whoever leaves work files wants to leave them often.

@@ -1,0 +1,143 @@
+"""What is read of a DataFrame: which columns, and in which order its records are preferred."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from lookalike._errors import ColumnError, InputError, SettingError
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from lookalike._native import Plan
+
+_WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+
+
+@dataclass(frozen=True)
+class Input:
+    """A DataFrame, and what its columns mean."""
+
+    frame: DataFrame
+    text: str
+    id: str
+    order_by: tuple[str, ...]
+    keep: str
+    within: str | None
+
+    @classmethod
+    def of(
+        cls,
+        frame: DataFrame,
+        plan: Plan,
+        *,
+        text: str,
+        id: str,
+        order_by: str | Sequence[str] | None,
+        within: str | None,
+    ) -> Input:
+        """The input, once its columns are known to be there and of use."""
+        order = (order_by,) if isinstance(order_by, str) else tuple(order_by or ())
+        made = cls(frame, text, id, order, json.loads(plan.settings)["keep"], within)
+        _check_id(_type_of(frame, id, "id"), id)
+        _check_text(_type_of(frame, text, "text"), text)
+        for name in order:
+            _check_orderable(_type_of(frame, name, "order_by"), name, "order_by")
+        if made.keep_column:
+            _check_orderable(_type_of(frame, made.keep_column, "keep"), made.keep_column, "keep")
+        if within is not None:
+            _check_orderable(_type_of(frame, within, "within"), within, "within")
+        return made
+
+    @property
+    def keep_column(self) -> str:
+        """The column that ``keep="max:…"`` or ``"min:…"`` reads, or nothing."""
+        return self.keep.partition(":")[2]
+
+    def records(self) -> DataFrame:
+        """The columns that the stages read: id, text, within, and what decides the order."""
+        columns = [F.col(self.id).alias("id"), self._text().alias("text"), self._within().alias("within")]
+        columns += [F.col(name).alias(f"order_{at}") for at, name in enumerate(self.order_by)]
+        if self.keep_column:
+            columns.append(self._keep().alias("keep"))
+        return self.frame.select(*columns)
+
+    def decides(self) -> list[str]:
+        """The names in :meth:`records` of what decides the order, beside the id."""
+        return [f"order_{at}" for at in range(len(self.order_by))] + (["keep"] if self.keep_column else [])
+
+    def keep_order(self) -> list[Column]:
+        """Sorts the most preferred record first."""
+        order = [F.col(f"order_{at}") for at in range(len(self.order_by))]
+        forwards = [column.asc_nulls_last() for column in order] + [F.col("id").asc()]
+        if self.keep == "last":
+            return [column.desc_nulls_first() for column in order] + [F.col("id").desc()]
+        if self.keep == "longest":
+            return [F.col("length").desc(), *forwards]
+        if self.keep == "shortest":
+            return [F.col("length").asc(), *forwards]
+        if self.keep.startswith("max:"):
+            return [F.col("keep").desc_nulls_last(), *forwards]
+        if self.keep.startswith("min:"):
+            return [F.col("keep").asc_nulls_last(), *forwards]
+        return forwards
+
+    def place(self) -> Column:
+        """A value that ascends in input order: by order_by, nulls last, then id."""
+        order = [F.col(f"order_{at}") for at in range(len(self.order_by))]
+        return F.struct(*[part for column in order for part in (column.isNull(), column)], F.col("id"))
+
+    def _text(self) -> Column:
+        if isinstance(_type_of(self.frame, self.text, "text"), T.ArrayType):
+            return F.col(self.text).cast("array<string>")
+        return F.col(self.text)
+
+    def _within(self) -> Column:
+        return (F.lit(None) if self.within is None else F.col(self.within)).cast("string")
+
+    def _keep(self) -> Column:
+        column = F.col(self.keep_column)
+        if isinstance(_type_of(self.frame, self.keep_column, "keep"), (T.FloatType, T.DoubleType)):
+            # As everywhere: what is no finite number is as if it were missing.
+            is_finite = ~F.isnan(column) & (F.abs(column) != F.lit(float("inf")))
+            return F.when(is_finite, column)
+        return column
+
+
+def _type_of(frame: DataFrame, name: str, setting: str) -> T.DataType:
+    try:
+        return frame.select(name).schema.fields[0].dataType
+    except AnalysisException as error:
+        shown = ", ".join(frame.columns)
+        raise ColumnError(f"there is no column {name!r}; {setting}= can name one of: {shown}") from error
+
+
+def _check_id(kind: T.DataType, name: str) -> None:
+    if not (isinstance(kind, _WHOLE) or kind == T.StringType()):
+        raise InputError(
+            f"the ids in {name!r} are of type {kind.simpleString()}; name a column of integers or of plain strings, or cast it"
+        )
+
+
+def _check_text(kind: T.DataType, name: str) -> None:
+    if isinstance(kind, T.StringType):
+        return
+    if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, (T.StringType, *_WHOLE)):
+        return
+    raise InputError(
+        f"the column {name!r} is of type {kind.simpleString()}; a text is a string, a set an array of strings or integers"
+    )
+
+
+def _check_orderable(kind: T.DataType, name: str, setting: str) -> None:
+    if not isinstance(kind, T.AtomicType) or isinstance(kind, (T.BinaryType, T.VariantType)):
+        raise SettingError(
+            f"{setting}= names {name!r}, which is of type {kind.simpleString()}; name a column of numbers, strings or times"
+        )

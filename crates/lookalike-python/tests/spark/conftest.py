@@ -1,0 +1,25 @@
+"""One cluster for all tests of Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from spark_cluster import Cluster, session
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A session on a master and two workers, whose stages go to a folder that they share."""
+    folder = tmp_path_factory.mktemp("cluster")
+    with Cluster(folder, workers=2) as cluster:
+        made = session(cluster.master, folder)
+        try:
+            made.sparkContext.setCheckpointDir(str(folder / "checkpoints"))
+            yield made
+        finally:
+            made.stop()

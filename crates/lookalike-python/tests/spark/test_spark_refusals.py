@@ -1,0 +1,84 @@
+"""What cannot be done is refused, with what to do about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import lookalike as la
+import pytest
+from lookalike.spark import dedup, groups, pairs
+
+TEXT = "a text that is long enough to be cut into some shingles"
+
+
+@pytest.mark.parametrize("setting", ["text", "id", "order_by", "within"])
+def test_a_column_that_is_not_there(spark: Any, setting: str) -> None:
+    df = spark.createDataFrame([(1, TEXT)], "id long, text string")
+    with pytest.raises(la.ColumnError, match=f"no column 'nothing'; {setting}= can name one of: id, text"):
+        dedup(df, **{setting: "nothing"})
+    with pytest.raises(KeyError, match="keep= can name"):
+        groups(df, keep="max:score")
+
+
+def test_ids_that_are_missing_or_repeated(spark: Any) -> None:
+    missing = spark.createDataFrame([(1, TEXT), (None, TEXT)], "id long, text string")
+    with pytest.raises(la.InputError, match="has no id: it is null; fill it in"):
+        dedup(missing)
+    repeated = spark.createDataFrame([("x", TEXT), ("y", TEXT), ("x", "another")], "id string, text string")
+    with pytest.raises(la.InputError, match="the id 'x' occurs 2 times; .* make them unique"):
+        pairs(repeated)
+
+
+def test_a_text_that_is_missing(spark: Any) -> None:
+    df = spark.createDataFrame([("x", TEXT), ("y", None)], "id string, text string")
+    with pytest.raises(ValueError, match="the record 'y' has no text: it is null; leave such records out, or give") as error:
+        dedup(df)
+    assert isinstance(error.value, la.InputError)
+
+
+def test_columns_of_no_use(spark: Any) -> None:
+    df = spark.createDataFrame([(1.5, {"a": 1})], "id double, text map<string, int>")
+    with pytest.raises(la.InputError, match="integers or of plain strings"):
+        dedup(df)
+    with pytest.raises(la.InputError, match="of type map<string,int>; a text is a string"):
+        dedup(df.withColumn("id", df["id"].cast("long")))
+    with pytest.raises(la.SettingError, match="order_by= names 'text'"):
+        dedup(df.selectExpr("1 AS id", "'x' AS words", "text"), text="words", order_by="text")
+
+
+@pytest.mark.parametrize("threshold", [0, 1.5, float("nan"), -1])
+def test_a_threshold_out_of_range(spark: Any, threshold: float) -> None:
+    df = spark.createDataFrame([(1, TEXT)], "id long, text string")
+    with pytest.raises(la.SettingError, match="the threshold .* is out of range; choose one above 0|expected value"):
+        dedup(df, threshold=threshold)
+
+
+def test_what_only_one_machine_does(spark: Any) -> None:
+    df = spark.createDataFrame([(1, TEXT)], "id long, text string")
+    for settings in ({"measure": "containment"}, {"exact": True}, {"verify": "estimate"}):
+        with pytest.raises(la.SettingError, match="use the program|raise recall|leave verify out"):
+            dedup(df, **settings)
+    with pytest.raises(la.ColumnError, match="'role' already"):
+        dedup(df.withColumn("role", df["text"]), annotate=True)
+
+
+def test_an_input_that_changes_between_readings(spark: Any) -> None:
+    texts = [(at, TEXT + f" {at // 2} and {at % 2}") for at in range(200)]
+    df = spark.createDataFrame(texts, "id long, text string").selectExpr("id", "text || ' ' || uuid() AS text")
+    with pytest.raises(la.ChangedError, match="not what it was when it was read first; make sure"):
+        dedup(df, threshold=0.5)
+
+
+def test_an_empty_frame(spark: Any) -> None:
+    df = spark.createDataFrame([], "id long, text string, more int")
+    assert dedup(df).collect() == [] and dedup(df).schema == df.schema
+    assert pairs(df).collect() == [] and groups(df).collect() == []
+    assert dedup(df, annotate=True).columns == ["id", "text", "more", "group", "role", "size", "similarity"]
+
+
+def test_rows_and_schema_leave_unchanged(spark: Any) -> None:
+    rows = [(1, TEXT, None, {"x": 1}), (2, TEXT.upper(), 2.5, None), (3, "", 1.0, {}), (4, "", None, {})]
+    df = spark.createDataFrame(rows, "key int NOT NULL, `te.xt` string, more double, x map<string, int>")
+    kept = dedup(df, id="key", text="`te.xt`")
+    assert kept.schema == df.schema
+    assert [tuple(row) for row in kept.orderBy("key").collect()] == [rows[0], rows[2], rows[3]]
