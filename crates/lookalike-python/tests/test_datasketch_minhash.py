@@ -396,3 +396,12 @@ def test_the_modulus_of_the_old_scheme_at_its_edges() -> None:
         left.update_batch([b"x"])
         right.update_batch([b"x"])
         assert_same(left, right)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_elements_of_every_length(scheme: str) -> None:
+    elements = [bytes(range(length)) for length in range(256)]
+    made, expected = (
+        module.MinHash.bulk([[element] for element in elements], num_perm=8, scheme=scheme) for module in (ours, theirs)
+    )
+    assert [sketch.hashvalues.tolist() for sketch in made] == [sketch.hashvalues.tolist() for sketch in expected]
