@@ -23,3 +23,20 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
             yield made
         finally:
             made.stop()
+
+
+@pytest.fixture
+def in_small(spark: Any) -> Iterator[None]:
+    """Settings for a handful of records: to plan and compile a query takes longer than to run it."""
+    small = {
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    }
+    before = {name: spark.conf.get(name) for name in small}
+    for name, value in small.items():
+        spark.conf.set(name, value)
+    yield
+    for name, value in before.items():
+        spark.conf.set(name, value)

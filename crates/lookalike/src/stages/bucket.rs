@@ -87,8 +87,10 @@ mod tests {
     use super::*;
     use crate::settings::Settings;
 
-    /// The pairs of members (key, rank, slots, keys, leads).
-    fn pairs(members: &[(u64, u64, [u16; 2], &[u64], &[u64])]) -> Vec<(u64, u64)> {
+    /// A member: key, rank, slots, keys, leads.
+    type Row<'a> = (u64, u64, [u16; 2], &'a [u64], &'a [u64]);
+
+    fn pairs(members: &[Row<'_>]) -> Vec<(u64, u64)> {
         let comparer = Settings::new(0.8).plan().unwrap().bucket_comparer().unwrap();
         let mut comparer = BucketComparer { width: 2, least_agreement: 1, ..comparer };
         let mut found = Vec::new();

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: The columns that ``dedup(annotate=True)`` adds.
 ANNOTATIONS = ("group", "role", "size", "similarity")
+#: What the ids of decisions are called beside the columns of the input.
+KEY = "__lookalike_id"
 
 
 def dedup(
@@ -51,18 +53,22 @@ def dedup(
     """
     if annotate and (taken := [name for name in ANNOTATIONS if name in df.columns]):
         raise ColumnError(f"there is a column {taken[0]!r} already, which annotate=True would add; rename it first")
-    run = _run(df, text, id, threshold, order_by, within, work, settings)
-    dropped = _dropped(run)
-    key = "__lookalike_id"
-    if not annotate:
-        gone = dropped.select(F.col("id").alias(key))
-        return df.join(gone, F.col(id) == F.col(key), "left_anti")
+    run = prepare(df, text, id, threshold, order_by, within, work, settings)
+    if annotate:
+        return annotated(run)
+    gone = _dropped(run).select(F.col("id").alias(KEY))
+    return df.join(gone, F.col(id) == F.col(KEY), "left_anti")
+
+
+def annotated(run: Run) -> DataFrame:
+    """All rows, each with its part in its group."""
+    dropped, df, id = _dropped(run), run.source.frame, run.source.id
     kept = dropped.groupBy("keeper").agg((F.count("*") + 1).alias("size"))
     members = dropped.join(kept, "keeper").select("id", "keeper", F.lit("duplicate"), "size", "similarity")
     keepers = kept.select("keeper", "keeper", F.lit("keeper"), "size", F.lit(1.0))
-    notes = members.union(keepers).toDF(key, *ANNOTATIONS)
+    notes = members.union(keepers).toDF(KEY, *ANNOTATIONS)
     defaults = (F.col(id), F.lit("unique"), F.lit(1).cast("bigint"), F.lit(1.0))
-    joined = df.alias("rows").join(notes, F.col(f"rows.{id}") == F.col(key), "left")
+    joined = df.alias("rows").join(notes, F.col(f"rows.{id}") == F.col(KEY), "left")
     added = [F.coalesce(F.col(name), default).alias(name) for name, default in zip(ANNOTATIONS, defaults)]
     return joined.select("rows.*", *added)
 
@@ -82,7 +88,7 @@ def groups(
 
     The keeper has a row too. The other arguments are those of :func:`dedup`.
     """
-    dropped = _dropped(_run(df, text, id, threshold, order_by, within, work, settings))
+    dropped = _dropped(prepare(df, text, id, threshold, order_by, within, work, settings))
     sizes = dropped.groupBy("keeper").agg((F.count("*") + 1).alias("size"))
     keepers = sizes.select(F.col("keeper").alias("id"), "keeper", F.lit(1.0).alias("similarity"), "size")
     return keepers.union(dropped.join(sizes, "keeper").select("id", "keeper", "similarity", "size"))
@@ -104,7 +110,11 @@ def pairs(
     There can be as many as the square of the records: identical records make a pair each with each. The other arguments are
     those of :func:`dedup`.
     """
-    run = _run(df, text, id, threshold, order_by, within, work, settings)
+    return paired(prepare(df, text, id, threshold, order_by, within, work, settings))
+
+
+def paired(run: Run) -> DataFrame:
+    """Every similar pair of a run."""
     edges, copies = run.edges, run.copies
     ends = edges.select(F.explode(F.array("left", "right")).alias("first")).distinct()
     members = copies.join(ends, "first").select("first", "rank").union(ends.select("first", F.col("first").alias("rank")))
@@ -134,7 +144,7 @@ def pairs(
     )
 
 
-def _run(
+def prepare(
     df: DataFrame,
     text: str,
     id: str,
@@ -144,6 +154,7 @@ def _run(
     work: str | None,
     settings: Settings,
 ) -> Run:
+    """Checks what is asked for; nothing is read yet."""
     _refuse(settings)
     plan_ = plan(threshold, **settings)
     source = Input.of(df, plan_, text=text, id=id, order_by=order_by, within=within)

@@ -120,7 +120,8 @@ class Run:
         texts = wanted.join(records, "id").withColumn("left", F.lit(None).cast("bigint")).select(*columns)
         missing = [F.lit(None).cast(texts.schema[name].dataType).alias(name) for name in columns[4:]]
         asked = pairs.select("task", F.lit(1).alias("kind"), F.col("right").alias("rank"), "left", *missing)
-        rows = texts.union(asked).repartition(tasks + 16, "task").sortWithinPartitions("task", "kind", "rank", "left")
+        # Twice as many partitions, as two tasks may fall into one.
+        rows = texts.union(asked).repartition(2 * tasks - 1, "task").sortWithinPartitions("task", "kind", "rank", "left")
         return rows.mapInArrow(_executors.verify(self.settings, least, self.is_within), _executors.VERIFIED)
 
     def _tasks(self, lefts: int) -> int:
