@@ -76,11 +76,7 @@ impl PrefixForest {
     }
 
     /// At most `count` keys, those with the longest prefixes in common first.
-    fn query<'py>(
-        slf: &Bound<'py, Self>,
-        sketch: &Bound<'py, PyAny>,
-        count: usize,
-    ) -> PyResult<Bound<'py, PyList>> {
+    fn query<'py>(slf: &Bound<'py, Self>, sketch: &Bound<'py, PyAny>, count: usize) -> PyResult<Bound<'py, PyList>> {
         Self::check(slf, sketch, false)?;
         let signature = Signature::of(sketch)?;
         let py = slf.py();
@@ -191,8 +187,8 @@ impl PrefixForest {
                 "the hash values are of another type than those in this forest; weighted and other MinHash need one each",
             ));
         }
-        let number = u32::try_from(forest.keys.len())
-            .map_err(|_| PyMemoryError::new_err("a forest holds at most 2^32 keys"))?;
+        let number =
+            u32::try_from(forest.keys.len()).map_err(|_| PyMemoryError::new_err("a forest holds at most 2^32 keys"))?;
         forest.values.extend_from_slice(values);
         forest.keys.push(key.clone().unbind());
         forest.seen.push(0);
