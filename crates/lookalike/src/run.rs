@@ -232,7 +232,7 @@ impl Plan {
                 summary.bounded_comparisons = found.bounded_comparisons;
                 let pairs = found.edges.iter().map(|edge| (edge.left, edge.right));
                 watch.expect_pairs(classes.count_pairs(pairs, settings.measure));
-                Ok(found.edges)
+                Ok((found.edges, Observed::default()))
             }
             Method::InvertedLists | Method::Fingerprints(_) => {
                 watch.begin(Stage::Verify, Some(classes.len() as u64));
