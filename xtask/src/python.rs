@@ -67,7 +67,8 @@ fn package() -> &'static Path {
 
 /// Tests the package: its stubs against the module, its examples, its tests.
 pub(crate) fn test(steps: &mut Steps) -> Result<()> {
-    let environment = Environment::make(steps, "python-tests", &package().join("tests/requirements.txt"), Profile::Dev)?;
+    let environment =
+        Environment::make(steps, "python-tests", &package().join("tests/requirements.txt"), Profile::Dev)?;
     let mut stubs = environment.program("python");
     steps.run("Python: stubs", stubs.args(["-m", "mypy.stubtest", "lookalike._native", "--ignore-disjoint-bases"]))?;
     steps.run("Python: types", environment.program("mypy").args(["--strict", "python/lookalike"]))?;

@@ -16,14 +16,8 @@ struct Entry {
 
 /// What an index consists of, to be pickled: scheme, bytes of a value and of a number, names, keys, items of each key, and
 /// the values of all items.
-type Exported<'py> = (
-    Option<Py<PyAny>>,
-    Option<(usize, usize)>,
-    Option<Py<PyList>>,
-    Vec<Py<PyAny>>,
-    Vec<usize>,
-    Bound<'py, PyBytes>,
-);
+type Exported<'py> =
+    (Option<Py<PyAny>>, Option<(usize, usize)>, Option<Py<PyList>>, Vec<Py<PyAny>>, Vec<usize>, Bound<'py, PyBytes>);
 
 /// Keys by bands of hash values.
 #[pyclass(module = "lookalike._native", name = "BandIndex")]
@@ -248,7 +242,11 @@ impl BandIndex {
             },
         };
         let entries = self.entries_of(tables.bucket(band, &values));
-        Ok(entries.into_iter().filter_map(|place| self.entries[place].as_ref()).map(|entry| entry.key.clone_ref(py)).collect())
+        Ok(entries
+            .into_iter()
+            .filter_map(|place| self.entries[place].as_ref())
+            .map(|entry| entry.key.clone_ref(py))
+            .collect())
     }
 }
 
@@ -330,7 +328,8 @@ impl BandIndex {
         let band = if index.compression.is_some() { size_of::<u32>() } else { index.rows * layout.value };
         let bands = index.bands;
         let tables = index.tables.get_or_insert_with(|| Tables::new(bands, band));
-        let item = tables.insert(values).ok_or_else(|| PyMemoryError::new_err("an index holds at most 2^32 - 2 items"))?;
+        let item =
+            tables.insert(values).ok_or_else(|| PyMemoryError::new_err("an index holds at most 2^32 - 2 items"))?;
         let (new_place, is_new) = match place {
             Some(place) => (place, false),
             None => (index.free.pop().unwrap_or(index.entries.len()), true),

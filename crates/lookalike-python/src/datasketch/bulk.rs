@@ -49,10 +49,8 @@ pub(super) fn minhash_bulk<'py>(
         match all_bytes(&elements) {
             Some(bytes) => {
                 let mut start = 0;
-                let sets: Vec<&[&[u8]]> = ends
-                    .iter()
-                    .map(|end| &bytes[std::mem::replace(&mut start, *end)..*end])
-                    .collect();
+                let sets: Vec<&[&[u8]]> =
+                    ends.iter().map(|end| &bytes[std::mem::replace(&mut start, *end)..*end]).collect();
                 for lowered in py.detach(|| sketch_all(known, permutations, &sets))? {
                     add(lowered)?;
                 }
@@ -122,7 +120,12 @@ fn sketch_all(known: Known, permutations: &Permutations, sets: &[&[&[u8]]]) -> P
         let count = if part == parts {
             rest.len()
         } else {
-            rest.iter().take_while(|set| { taken += set.len(); taken <= target }).count()
+            rest.iter()
+                .take_while(|set| {
+                    taken += set.len();
+                    taken <= target
+                })
+                .count()
         };
         let (some, others) = rest.split_at(count);
         cut.push(some);

@@ -76,11 +76,7 @@ impl PrefixForest {
     }
 
     /// At most `count` keys, those with the longest prefixes in common first.
-    fn query<'py>(
-        slf: &Bound<'py, Self>,
-        sketch: &Bound<'py, PyAny>,
-        count: usize,
-    ) -> PyResult<Bound<'py, PyList>> {
+    fn query<'py>(slf: &Bound<'py, Self>, sketch: &Bound<'py, PyAny>, count: usize) -> PyResult<Bound<'py, PyList>> {
         Self::check(slf, sketch, false)?;
         let signature = Signature::of(sketch)?;
         let py = slf.py();
@@ -191,8 +187,8 @@ impl PrefixForest {
                 "the hash values are of another type than those in this forest; weighted and other MinHash need one each",
             ));
         }
-        let number = u32::try_from(forest.keys.len())
-            .map_err(|_| PyMemoryError::new_err("a forest holds at most 2^32 keys"))?;
+        let number =
+            u32::try_from(forest.keys.len()).map_err(|_| PyMemoryError::new_err("a forest holds at most 2^32 keys"))?;
         forest.values.extend_from_slice(values);
         forest.keys.push(key.clone().unbind());
         forest.seen.push(0);
@@ -214,9 +210,19 @@ impl PrefixForest {
                 let compared = |key: &u32| -> Ordering {
                     self.values[*key as usize * all + tree * segment..][..prefix.len()].cmp(prefix)
                 };
-                let from = sorted.partition_point(|key| compared(key) == Ordering::Less);
-                let to = from + sorted[from..].partition_point(|key| compared(key) == Ordering::Equal);
-                let (old_from, old_to) = given.unwrap_or((from, from));
+                let (old_from, old_to) = *given.get_or_insert_with(|| {
+                    let from = sorted.partition_point(|key| compared(key) == Ordering::Less);
+                    (from, from)
+                });
+                // Mostly there is nothing more on either side, and looking at the neighbours tells.
+                let (mut from, mut to) = (old_from, old_to);
+                if from > 0 && compared(&sorted[from - 1]) == Ordering::Equal {
+                    from = sorted[..from].partition_point(|key| compared(key) == Ordering::Less);
+                }
+                if to < sorted.len() && compared(&sorted[to]) == Ordering::Equal {
+                    to += sorted[to..].partition_point(|key| compared(key) == Ordering::Equal);
+                }
+                *given = Some((from, to));
                 for key in sorted[from..old_from].iter().chain(&sorted[old_to..to]) {
                     let key = *key as usize;
                     if self.seen[key] != self.queries {
@@ -226,9 +232,6 @@ impl PrefixForest {
                             return found;
                         }
                     }
-                }
-                if from < to {
-                    *given = Some((from, to));
                 }
             }
         }

@@ -45,7 +45,9 @@ impl Signature {
         let bytes = values.call_method0(pyo3::intern!(py, "tobytes"))?.cast_into::<PyBytes>()?;
         let bytes = bytes.as_bytes().to_vec();
         if length == 0 || number == 0 || !bytes.len().is_multiple_of(length * number) {
-            return Err(PyValueError::new_err("a sketch without hash values cannot be put into an index or looked for"));
+            return Err(PyValueError::new_err(
+                "a sketch without hash values cannot be put into an index or looked for",
+            ));
         }
         Ok(Self { layout: Layout { value: bytes.len() / length, number }, bytes })
     }

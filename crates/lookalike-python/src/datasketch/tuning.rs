@@ -117,12 +117,7 @@ pub(super) fn best_bands(
 /// It is datasketch's walk through the table of costs, which on its way back looks at those of one part too many. The cut is
 /// then not always the best; but the same sets are found for the same query.
 #[pyfunction]
-pub(super) fn best_partitions(
-    py: Python<'_>,
-    sizes: Vec<i64>,
-    counts: Vec<i64>,
-    parts: usize,
-) -> PyResult<Vec<usize>> {
+pub(super) fn best_partitions(py: Python<'_>, sizes: Vec<i64>, counts: Vec<i64>, parts: usize) -> PyResult<Vec<usize>> {
     if sizes.len() != counts.len() || parts < 2 || parts >= sizes.len() {
         return Err(PyValueError::new_err("there must be a count for each size, and from 2 parts to less than sizes"));
     }
@@ -133,9 +128,8 @@ pub(super) fn best_partitions(
         let mut costs: Vec<Vec<f64>> = vec![alone[0].clone()];
         for part in 1..parts - 1 {
             let before = &costs[part - 1];
-            let row = (0..=last)
-                .map(|to| if to < part { 0.0 } else { least_cost(before, &alone, part - 1, to).0 })
-                .collect();
+            let row =
+                (0..=last).map(|to| if to < part { 0.0 } else { least_cost(before, &alone, part - 1, to).0 }).collect();
             costs.push(row);
         }
         let mut ends = vec![last, least_cost(&costs[parts - 2], &alone, parts - 2, last).1];
