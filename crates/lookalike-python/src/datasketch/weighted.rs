@@ -5,6 +5,8 @@ use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
+use super::kernel;
+
 /// Which of the two formulas of datasketch: they sample alike, but not the same.
 #[derive(Clone, Copy, PartialEq)]
 enum Formula {
@@ -14,28 +16,39 @@ enum Formula {
     Many,
 }
 
-/// What was drawn for one sample, for each dimension.
-struct Draws<'a> {
-    rs: &'a [f32],
-    log_cs: &'a [f32],
-    betas: &'a [f32],
+/// What was drawn for one sample, for each dimension that has a weight; and what it comes to.
+#[derive(Default)]
+struct Draws {
+    rs: Vec<f32>,
+    log_cs: Vec<f32>,
+    betas: Vec<f32>,
+    levels: Vec<f32>,
+    log_as: Vec<f32>,
 }
 
-/// The dimension and the level of one sample; nothing if no dimension has a weight that counts.
-fn sample(draws: &Draws<'_>, dimensions: &[usize], logs: &[f32], formula: Formula) -> Option<(usize, f32)> {
-    let mut least: Option<(f32, usize, f32)> = None;
-    for (dimension, log) in dimensions.iter().zip(logs) {
-        let (r, log_c, beta) = (draws.rs[*dimension], draws.log_cs[*dimension], draws.betas[*dimension]);
-        let level = (log / r + beta).floor();
-        let log_a = match formula {
-            Formula::Single => log_c - (level - beta) * r - r,
-            Formula::Many => log_c - (level - beta + 1.0) * r,
-        };
-        if !log_a.is_nan() && least.is_none_or(|(before, ..)| log_a < before) {
-            least = Some((log_a, *dimension, level));
+impl Draws {
+    /// Takes the draws of these dimensions out of rows for all.
+    fn take(&mut self, dimensions: &[usize], rs: &[f32], log_cs: &[f32], betas: &[f32]) {
+        for (own, all) in [(&mut self.rs, rs), (&mut self.log_cs, log_cs), (&mut self.betas, betas)] {
+            own.clear();
+            own.extend(dimensions.iter().map(|dimension| all[*dimension]));
         }
+        self.levels.resize(dimensions.len(), 0.0);
+        self.log_as.resize(dimensions.len(), 0.0);
     }
-    least.map(|(_, dimension, level)| (dimension, level))
+
+    /// Which of the dimensions is sampled, and its level; nothing if no weight counts.
+    fn sample(&mut self, logs: &[f32], formula: Formula) -> Option<(usize, f32)> {
+        let Self { rs, log_cs, betas, levels, log_as } = self;
+        kernel::weighted_levels(logs, rs, log_cs, betas, formula == Formula::Many, levels, log_as);
+        let mut least: Option<(f32, usize)> = None;
+        for (at, log_a) in log_as.iter().enumerate() {
+            if !log_a.is_nan() && least.is_none_or(|(before, _)| *log_a < before) {
+                least = Some((*log_a, at));
+            }
+        }
+        least.map(|(_, at)| (at, levels[at]))
+    }
 }
 
 /// The samples of one vector: the dimensions with a weight, and the logarithms of these weights, give a dimension and a level
@@ -59,11 +72,12 @@ pub(super) fn weighted_samples<'py>(
         return Err(PyValueError::new_err("the draws of this generator do not fit the vector; make another generator"));
     }
     let found: Vec<Option<(usize, f32)>> = py.detach(|| {
+        let mut draws = Draws::default();
         (0..samples)
             .map(|at| {
                 let row = at * width..(at + 1) * width;
-                let draws = Draws { rs: &rs[row.clone()], log_cs: &log_cs[row.clone()], betas: &betas[row] };
-                sample(&draws, &dimensions, logs, formula)
+                draws.take(&dimensions, &rs[row.clone()], &log_cs[row.clone()], &betas[row]);
+                draws.sample(logs, formula).map(|(at, level)| (dimensions[at], level))
             })
             .collect()
     });
