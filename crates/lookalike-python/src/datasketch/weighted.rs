@@ -16,39 +16,62 @@ enum Formula {
     Many,
 }
 
-/// What was drawn for one sample, for each dimension that has a weight; and what it comes to.
+/// The draws of one sample for the dimensions that have a weight.
+#[derive(Clone, Copy)]
+struct Draws<'a> {
+    rs: &'a [f32],
+    log_cs: &'a [f32],
+    betas: &'a [f32],
+}
+
+/// Memory that all samples of a vector share.
 #[derive(Default)]
-struct Draws {
-    rs: Vec<f32>,
-    log_cs: Vec<f32>,
-    betas: Vec<f32>,
+struct Scratch {
+    taken: [Vec<f32>; 3],
     levels: Vec<f32>,
     log_as: Vec<f32>,
 }
 
-impl Draws {
-    /// Takes the draws of these dimensions out of rows for all.
-    fn take(&mut self, dimensions: &[usize], rs: &[f32], log_cs: &[f32], betas: &[f32]) {
-        for (own, all) in [(&mut self.rs, rs), (&mut self.log_cs, log_cs), (&mut self.betas, betas)] {
-            own.clear();
-            own.extend(dimensions.iter().map(|dimension| all[*dimension]));
-        }
-        self.levels.resize(dimensions.len(), 0.0);
-        self.log_as.resize(dimensions.len(), 0.0);
-    }
-
-    /// Which of the dimensions is sampled, and its level; nothing if no weight counts.
-    fn sample(&mut self, logs: &[f32], formula: Formula) -> Option<(usize, f32)> {
-        let Self { rs, log_cs, betas, levels, log_as } = self;
-        kernel::weighted_levels(logs, rs, log_cs, betas, formula == Formula::Many, levels, log_as);
-        let mut least: Option<(f32, usize)> = None;
-        for (at, log_a) in log_as.iter().enumerate() {
-            if !log_a.is_nan() && least.is_none_or(|(before, _)| *log_a < before) {
-                least = Some((*log_a, at));
+impl Scratch {
+    /// Which of these dimensions is sampled, and its level; nothing if no weight counts. The draws are of all dimensions.
+    fn sample(
+        &mut self,
+        draws: Draws<'_>,
+        dimensions: &[usize],
+        logs: &[f32],
+        formula: Formula,
+    ) -> Option<(usize, f32)> {
+        let Self { taken: [rs, log_cs, betas], levels, log_as } = self;
+        let mut draws = draws;
+        if dimensions.len() != draws.rs.len() {
+            for (taken, all) in [(&mut *rs, draws.rs), (&mut *log_cs, draws.log_cs), (&mut *betas, draws.betas)] {
+                taken.clear();
+                taken.extend(dimensions.iter().map(|dimension| all[*dimension]));
             }
+            draws = Draws { rs, log_cs, betas };
         }
-        least.map(|(_, at)| (at, levels[at]))
+        levels.resize(logs.len(), 0.0);
+        log_as.resize(logs.len(), 0.0);
+        let is_one_of_many = formula == Formula::Many;
+        kernel::weighted_levels(logs, draws.rs, draws.log_cs, draws.betas, is_one_of_many, levels, log_as);
+        let least = least_of(log_as);
+        let at = log_as.iter().position(|log_a| *log_a == least)?;
+        Some((dimensions[at], levels[at]))
     }
+}
+
+/// The least of some numbers; what is none, because a weight was below zero, does not count.
+fn least_of(numbers: &[f32]) -> f32 {
+    const LANES: usize = 16;
+    let lesser = |number: f32, other: f32| if number < other { number } else { other };
+    let mut least = [f32::INFINITY; LANES];
+    let (whole, rest) = numbers.as_chunks::<LANES>();
+    for lanes in whole {
+        for lane in 0..LANES {
+            least[lane] = lesser(lanes[lane], least[lane]);
+        }
+    }
+    least.iter().chain(rest).fold(f32::INFINITY, |least, number| lesser(*number, least))
 }
 
 /// The samples of one vector: the dimensions with a weight, and the logarithms of these weights, give a dimension and a level
@@ -72,12 +95,12 @@ pub(super) fn weighted_samples<'py>(
         return Err(PyValueError::new_err("the draws of this generator do not fit the vector; make another generator"));
     }
     let found: Vec<Option<(usize, f32)>> = py.detach(|| {
-        let mut draws = Draws::default();
+        let mut scratch = Scratch::default();
         (0..samples)
             .map(|at| {
                 let row = at * width..(at + 1) * width;
-                draws.take(&dimensions, &rs[row.clone()], &log_cs[row.clone()], &betas[row]);
-                draws.sample(logs, formula).map(|(at, level)| (dimensions[at], level))
+                let draws = Draws { rs: &rs[row.clone()], log_cs: &log_cs[row.clone()], betas: &betas[row] };
+                scratch.sample(draws, &dimensions, logs, formula)
             })
             .collect()
     });
