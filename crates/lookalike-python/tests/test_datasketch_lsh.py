@@ -227,6 +227,8 @@ def test_wrong_arguments_are_refused_alike(arguments: dict[str, Any]) -> None:
 
 def test_refusals() -> None:
     index = ours.MinHashLSH(storage_config={"type": "dict", "basename": b"any"})
+    with pytest.raises(ValueError, match="at least 1 row"):
+        ours.MinHashLSH(params=(4, 0))
     with pytest.raises(ValueError, match="lookalike.Index"):
         ours.MinHashLSH(storage_config={"type": "redis", "redis": {"host": "localhost", "port": 6379}})
     for call in (lambda made: index.insert("key", made), index.query, index.add_to_query_buffer):
