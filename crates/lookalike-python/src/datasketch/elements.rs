@@ -72,7 +72,7 @@ impl HashFunction {
     ) -> PyResult<Option<Numbers>> {
         let mut lowered: Option<Numbers> = None;
         let mut some: Vec<Bound<'py, PyAny>> = Vec::new();
-        let mut hashes: Vec<u64> = Vec::new();
+        let mut hashes: Vec<u64> = Vec::with_capacity(elements.size_hint().0.min(FIRST));
         // The first are hashed as they come, and most sets have no more. Those after them are taken first, so that they can be
         // hashed without Python; a known function has no side effects that would tell.
         let mut takes_first = false;
@@ -85,8 +85,14 @@ impl HashFunction {
                 }
             } else {
                 for element in elements.by_ref().take(FIRST) {
-                    hashes.push(self.hash(permutations.scheme(), &element?)?);
+                    let element = element?;
+                    let hash = match (self.known, element.cast_exact::<PyBytes>()) {
+                        (Some(known), Ok(bytes)) => known.hash(bytes.as_bytes()),
+                        _ => self.hash(permutations.scheme(), &element)?,
+                    };
+                    hashes.push(hash);
                 }
+                hashes.iter().try_for_each(|hash| fitting(permutations.scheme(), *hash).map(drop))?;
             }
             takes_first = self.known.is_some();
             if some.is_empty() && hashes.is_empty() {
