@@ -12,7 +12,7 @@ use crate::hash::SplitMix;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::run::Resources;
-use crate::settings::Measure;
+use crate::settings::{Measure, Verify};
 use crate::sketched::Sketched;
 use crate::watch::{Stage, Watch};
 
@@ -75,6 +75,10 @@ impl Plan {
         if settings.measure != Measure::Jaccard || settings.exact {
             return Err(Error::setting("this plan compares without sketches and misses nothing")
                 .advise("audit a plan without --exact and with --measure jaccard"));
+        }
+        if settings.verify == Verify::Edit {
+            return Err(Error::setting("what is alike by edits cannot be found out for all records exactly")
+                .advise("audit the plan without --verify edit: its recall is promised for shared shingles"));
         }
         let resources = Resources::default();
         let collection = Collection::new(self, Vec::new(), records, &resources)?;

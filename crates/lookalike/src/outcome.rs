@@ -298,7 +298,7 @@ impl Outcome {
                 self.settings.threshold
             )));
         }
-        if self.settings.group != Grouping::Anchored || self.settings.verify != Verify::Exact {
+        if self.settings.group != Grouping::Anchored || !matches!(self.settings.verify, Verify::Exact | Verify::Edit) {
             return Err(Error::new(
                 ErrorKind::Unavailable,
                 "another threshold needs verified pairs and anchored groups",

@@ -18,7 +18,7 @@ use crate::shard::Shard;
 use crate::shingle::Shape;
 use crate::sketched::{Sketched, Sketcher};
 use crate::supply::Supply;
-use crate::verify::{self, Edge, containment, jaccard, similarities};
+use crate::verify::{self, Edge, containment, measure_of, similarities};
 use crate::watch::{Stage, Unwatched, Watch, check_cancelled};
 use crate::work::{Checkpoint, WorkFile, WorkFolder, WorkWriter, load_or_make};
 
@@ -137,7 +137,7 @@ impl Plan {
             Grouping::Anchored => Ok(anchored(&classes, &edges, settings.measure)),
             Grouping::Connected => {
                 let measure = match settings.measure {
-                    Measure::Jaccard => jaccard,
+                    Measure::Jaccard => measure_of(collection),
                     Measure::Containment => containment,
                 };
                 connected(&classes, &edges, |pairs| similarities(collection, &classes, pairs, measure))
@@ -169,7 +169,7 @@ impl Plan {
         let banding = self.banding(&scheme, &collection, &classes, watch);
         match stage {
             Stage::Band => banding.prepare(shard),
-            Stage::Verify if self.settings().verify == Verify::Exact => {
+            Stage::Verify if matches!(self.settings().verify, Verify::Exact | Verify::Edit) => {
                 verify::verify_part(&collection, &classes, &mut banding.find()?.pairs, shard, watch)
             }
             _ => Ok(()),
@@ -188,7 +188,8 @@ impl Plan {
         let passes = move |agreeing: u32| match check {
             Verify::Exact => agreeing >= least_agreement,
             Verify::Estimate => f64::from(agreeing) / slots >= threshold,
-            Verify::Off => true,
+            // Few edits can cost many shingles.
+            Verify::Edit | Verify::Off => true,
         };
         let bands = scheme.bands.keys() as usize;
         Banding { collection, classes, bands, rule: self.bucket_rule(), passes, watch }
@@ -215,7 +216,9 @@ impl Plan {
                 let across = pairs.iter().map(|pair| (pair.left, pair.right));
                 watch.expect_pairs(classes.count_pairs(across, settings.measure));
                 let edges = match settings.verify {
-                    Verify::Exact => verify::verify(collection, classes, threshold, pairs, &mut observed, watch)?,
+                    Verify::Exact | Verify::Edit => {
+                        verify::verify(collection, classes, threshold, pairs, &mut observed, watch)?
+                    }
                     Verify::Estimate | Verify::Off => pairs,
                 };
                 let lost = || estimate_lost(collection, classes, &bounded, &edges, threshold).map(Lost);
@@ -232,7 +235,7 @@ impl Plan {
                 summary.bounded_comparisons = found.bounded_comparisons;
                 let pairs = found.edges.iter().map(|edge| (edge.left, edge.right));
                 watch.expect_pairs(classes.count_pairs(pairs, settings.measure));
-                Ok(found.edges)
+                Ok((found.edges, Observed::default()))
             }
             Method::InvertedLists | Method::Fingerprints(_) => {
                 watch.begin(Stage::Verify, Some(classes.len() as u64));
@@ -272,7 +275,7 @@ fn estimate_lost(
         .filter(|(left, right, _)| classes.may_pair(*left, *right) && !is_found(*left, *right))
         .collect();
     let pairs: Vec<(u32, u32)> = missed.iter().map(|(left, right, _)| (*left, *right)).collect();
-    let similarities = similarities(collection, classes, &pairs, jaccard)?;
+    let similarities = similarities(collection, classes, &pairs, measure_of(collection))?;
     let records = |class: u32| classes.members(class).len() as f64;
     let lost = missed.iter().zip(similarities).filter(|(_, similarity)| *similarity >= threshold);
     Ok(lost.map(|((left, right, weight), _)| weight * records(*left) * records(*right)).sum::<f64>().round() as u64)

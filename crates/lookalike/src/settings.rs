@@ -164,6 +164,8 @@ pub enum Verify {
     Exact,
     /// By their sketches: pairs whose estimate reaches the threshold. Similarities are estimates.
     Estimate,
+    /// By the edits that make one text out of the other: 1 − edits / the longer one, in characters of the normalised texts.
+    Edit,
     /// Not at all: every candidate is a pair. Similarities are estimates.
     Off,
 }

@@ -34,7 +34,7 @@ pub(crate) struct MatchArguments {
     /// more pairs, more rows fewer
     #[arg(long, value_name = "BxR")]
     pub(crate) bands: Option<Bands>,
-    /// How candidates are checked: exact; by the estimate from the sketches; or off
+    /// How candidates are checked: exact; by the estimate from the sketches; by the edits between the texts; or off
     #[arg(long, value_name = "HOW", default_value = "exact")]
     pub(crate) verify: VerifyName,
     /// Compare without sketches: slower, and nothing is missed
@@ -74,6 +74,7 @@ impl From<MeasureName> for Measure {
 pub(crate) enum VerifyName {
     Exact,
     Estimate,
+    Edit,
     Off,
 }
 
@@ -98,6 +99,7 @@ impl MatchArguments {
             verify: match self.verify {
                 VerifyName::Exact => Verify::Exact,
                 VerifyName::Estimate => Verify::Estimate,
+                VerifyName::Edit => Verify::Edit,
                 VerifyName::Off => Verify::Off,
             },
             exact: self.exact,

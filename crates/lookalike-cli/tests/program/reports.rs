@@ -139,6 +139,31 @@ fn pairs_that_were_written_before_can_be_swept() {
 }
 
 #[test]
+fn what_is_alike_can_be_said_by_edits() {
+    let text =
+        "the ferry to the island leaves at nine in the morning and returns late in the evening on every day but sunday";
+    let edited = text.replace("island", "islands").replace("late", "lately");
+    let records = jsonl(&[("a", text), ("b", &edited), ("c", LIBRARY)]);
+    for name in ["in.jsonl", "in.jsonl.gz"] {
+        let folder = Folder::new();
+        if name.ends_with("gz") {
+            folder.write(name, crate::packing::gzip(records.as_bytes()));
+        } else {
+            folder.write(name, &records);
+        }
+        let flags = "-t 0.95 --verify edit --bands random:200x1";
+        let found = folder.done(&format!("pairs {name} {flags}"));
+        let expected = 1.0 - 3.0 / edited.len() as f64;
+        assert_eq!(found.text(), format!("a\tb\t{expected:.6}\n"), "{}", found.stderr);
+        assert!(found.stderr.contains("not for edits"), "{}", found.stderr);
+        assert_eq!(folder.done(&format!("pairs {name} -t 0.95 --bands random:200x1")).text(), "");
+        folder.done(&format!("index build old.idx {name} -t 0.95"));
+        let refused = folder.run(&format!("dedup {name} --against old.idx -t 0.95 --verify edit -n"));
+        assert!(refused.status == Some(2) && refused.stderr.contains("edits cannot be counted"), "{}", refused.stderr);
+    }
+}
+
+#[test]
 fn a_size_to_aim_at_decides_the_threshold() {
     let folder = Folder::with("in.jsonl", corpus(3_000));
     let kept = |threshold: &str| {

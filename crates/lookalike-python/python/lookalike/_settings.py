@@ -31,7 +31,7 @@ class Settings(TypedDict, total=False):
     #: The banding, such as ``"16x6"`` or ``"random:125x3"``.
     bands: str
     #: How candidates are checked.
-    verify: Literal["exact", "estimate", "off"]
+    verify: Literal["exact", "estimate", "edit", "off"]
     #: Compare through inverted lists, without sketches: nothing is missed.
     exact: bool
     #: Which shingles containment is looked for by: ``"winnow:8"``, the least of every 8 in a row, or ``"mod:16"``.

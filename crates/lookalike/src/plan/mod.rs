@@ -11,7 +11,7 @@ pub use curve::Scheme;
 use crate::error::{Error, Result};
 use crate::fingerprint::{LISTED_WHOLE, Selection};
 use crate::hash::{combine, hash_bytes};
-use crate::settings::{Bands, Grouping, Measure, Normalize, Settings, Verify};
+use crate::settings::{Bands, Grouping, Measure, Normalize, Settings, Shingles, Step, Verify};
 use crate::shingle::Shingler;
 
 /// The version of everything that hashes: tokens, shingles, sketches and band keys. Part of every fingerprint.
@@ -152,6 +152,15 @@ impl Plan {
         Shingler::new(self.settings.shingles, self.normalize, self.settings.bag).ignoring(Arc::clone(&self.ignored))
     }
 
+    /// What gives the elements by which records are verified, whoever supplies them; one a thread. Shingles, unless
+    /// texts are verified by their edits: then characters, in their order.
+    pub fn supplier(&self) -> Shingler {
+        match self.settings.verify {
+            Verify::Edit => Shingler::new(Shingles::chars(1), self.normalize.with(Step::Space), false),
+            _ => self.shingler(),
+        }
+    }
+
     /// The same plan, for which these shingles, as [`Plan::shingler`] gives them without `bag`, are in no record: templates,
     /// licences, menus. A record that consists of them is empty.
     ///
@@ -197,7 +206,7 @@ impl Plan {
                 selection.meets(similarity, self.settings.shingles.k(), TYPICAL_TOKENS)
             }
             (Method::Sketches(scheme), Verify::Exact) => scheme.finds(similarity),
-            (Method::Sketches(scheme), Verify::Off) => scheme.meets(similarity),
+            (Method::Sketches(scheme), Verify::Off | Verify::Edit) => scheme.meets(similarity),
             (Method::Sketches(scheme), Verify::Estimate) => {
                 // The division that the run does; a product may round to the other side of a whole number.
                 let reaches =
@@ -250,6 +259,10 @@ impl Plan {
         match self.settings.verify {
             Verify::Exact => {}
             Verify::Estimate => given_up.push("similarities are estimates: pairs below the threshold are reported too"),
+            Verify::Edit => given_up.push(
+                "recall is promised for shared shingles, not for edits: pairs that share fewer may be missed, however few \
+                 edits they need",
+            ),
             Verify::Off => given_up.push("candidates are not checked: pairs far below the threshold are reported too"),
         }
         if self.settings.group == Grouping::Connected {
@@ -264,6 +277,7 @@ impl fmt::Display for Plan {
         let settings = &self.settings;
         let threshold = settings.threshold;
         let (measure, alike) = match settings.measure {
+            Measure::Jaccard if settings.verify == Verify::Edit => ("edit similarity", "1 − edits / the longer text"),
             Measure::Jaccard => ("Jaccard similarity", "shared shingles / all shingles of both"),
             Measure::Containment => ("containment", "shared shingles / shingles of the contained one"),
         };
@@ -274,7 +288,7 @@ impl fmt::Display for Plan {
             formatter,
             "{}",
             match settings.shingles {
-                crate::settings::Shingles::Words { .. } => {
+                Shingles::Words { .. } => {
                     " (a word is a run of letters, digits and _; in scripts without spaces, one character with its marks)"
                 }
                 _ => "",
@@ -313,6 +327,9 @@ impl fmt::Display for Plan {
                         scheme.least_agreement, scheme.slots
                     )?,
                     Verify::Estimate => writeln!(formatter, "verify     by the estimate from the sketches")?,
+                    Verify::Edit => {
+                        writeln!(formatter, "verify     by edits: 1 − edits / the longer text, in characters")?
+                    }
                     Verify::Off => writeln!(formatter, "verify     off")?,
                 }
             }

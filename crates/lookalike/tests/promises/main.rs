@@ -7,6 +7,7 @@ mod random;
 mod containment;
 mod degenerate_records;
 mod determinism;
+mod edits;
 mod families;
 mod formats_that_last;
 mod hot_buckets;
