@@ -4,6 +4,7 @@ use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
+use super::compression::{Bands, Compression};
 use super::learned::{LearnedScheme, length_of, refuse_other_scheme, scheme_of};
 use super::signature::{Layout, Signature};
 use super::tables::Tables;
@@ -41,22 +42,11 @@ pub(crate) struct BandIndex {
     compression: Option<Compression>,
 }
 
-/// Bands are called by what a function of the user makes of their bytes. Names are numbered, and the tables hold the numbers.
-struct Compression {
-    function: Py<PyAny>,
-    numbers: Py<PyDict>,
-    names: Py<PyList>,
-}
-
 #[pymethods]
 impl BandIndex {
     #[new]
     fn new(py: Python<'_>, length: usize, bands: usize, rows: usize, hashfunc: Option<Py<PyAny>>) -> Self {
-        let compression = hashfunc.map(|function| Compression {
-            function,
-            numbers: PyDict::new(py).unbind(),
-            names: PyList::empty(py).unbind(),
-        });
+        let compression = hashfunc.map(|function| Compression::new(py, function));
         Self {
             length,
             bands,
@@ -153,7 +143,7 @@ impl BandIndex {
                 entry.items.iter().for_each(|item| values.extend_from_slice(tables.values(*item)));
             }
         }
-        let names = index.compression.as_ref().map(|compression| compression.names.clone_ref(py));
+        let names = index.compression.as_ref().map(|compression| compression.names(py));
         let layout = index.layout.map(|layout| (layout.value, layout.number));
         Ok((index.scheme.get(py), layout, names, keys, counts, PyBytes::new(py, &values)))
     }
@@ -232,8 +222,8 @@ impl BandIndex {
     fn bucket(&self, py: Python<'_>, band: usize, name: &Bound<'_, PyAny>) -> PyResult<Vec<Py<PyAny>>> {
         let (Some(tables), Some(layout)) = (&self.tables, self.layout) else { return Ok(Vec::new()) };
         let values = match &self.compression {
-            Some(compression) => match compression.numbers.bind(py).get_item(name)? {
-                Some(number) => number.extract::<u32>()?.to_ne_bytes().to_vec(),
+            Some(compression) => match compression.number(name)? {
+                Some(number) => number.to_ne_bytes().to_vec(),
                 None => return Ok(Vec::new()),
             },
             None => match name.cast::<PyBytes>() {
@@ -248,12 +238,6 @@ impl BandIndex {
             .map(|entry| entry.key.clone_ref(py))
             .collect())
     }
-}
-
-/// Values of all bands as they are in the tables, and which of the bands can have a bucket at all.
-struct Bands {
-    bytes: Vec<u8>,
-    known: Option<Vec<bool>>,
 }
 
 impl BandIndex {
@@ -285,29 +269,9 @@ impl BandIndex {
         let Some(compression) = &index.compression else {
             return Ok(Bands { bytes: signature.bytes, known: None });
         };
-        let (function, numbers) = (compression.function.clone_ref(py), compression.numbers.clone_ref(py));
-        let (names, bands) = (compression.names.clone_ref(py), index.bands);
-        let band_bytes = index.rows * signature.layout.value;
+        let (compression, bands, rows) = (compression.clone_ref(py), index.bands, index.rows);
         drop(index);
-        let (numbers, names) = (numbers.bind(py), names.bind(py));
-        let (mut bytes, mut known) = (Vec::with_capacity(bands * size_of::<u32>()), Vec::with_capacity(bands));
-        for band in 0..bands {
-            let values = signature.layout.swapped(&signature.bytes[band * band_bytes..][..band_bytes]);
-            let name = function.bind(py).call1((PyBytes::new(py, &values),))?;
-            let number = match numbers.get_item(&name)? {
-                Some(number) => Some(number.extract::<u32>()?),
-                None if adds => {
-                    let number = names.len();
-                    numbers.set_item(&name, number)?;
-                    names.append(name)?;
-                    Some(number as u32)
-                }
-                None => None,
-            };
-            known.push(number.is_some());
-            bytes.extend_from_slice(&number.unwrap_or(0).to_ne_bytes());
-        }
-        Ok(Bands { bytes, known: Some(known) })
+        compression.compress(py, &signature, bands, rows, adds)
     }
 
     /// Adds an item under a key, which may have a place already.
@@ -325,7 +289,7 @@ impl BandIndex {
                 "the hash values are of another type than those in this index; weighted and other MinHash need one each",
             ));
         }
-        let band = if index.compression.is_some() { size_of::<u32>() } else { index.rows * layout.value };
+        let band = if index.compression.is_some() { Compression::WIDTH } else { index.rows * layout.value };
         let bands = index.bands;
         let tables = index.tables.get_or_insert_with(|| Tables::new(bands, band));
         let item =
@@ -366,9 +330,13 @@ impl BandIndex {
         let py = slf.py();
         let Some((value, number)) = layout else { return Ok(()) };
         let layout = Layout { value, number };
-        let translated = names.map(|names| Self::translate(slf, names.bind(py))).transpose()?;
+        let compression = slf.borrow().compression.as_ref().map(|compression| compression.clone_ref(py));
+        let translated = match (compression, names) {
+            (Some(compression), Some(names)) => Some(compression.translate(names.bind(py))?),
+            _ => None,
+        };
         let (bands, rows) = (slf.borrow().bands, slf.borrow().rows);
-        let item_bytes = bands * if translated.is_some() { size_of::<u32>() } else { rows * value };
+        let item_bytes = bands * if translated.is_some() { Compression::WIDTH } else { rows * value };
         let is_whole = keys.len() == counts.len() && values.len() == counts.iter().sum::<usize>() * item_bytes;
         if !is_whole || value == 0 || number == 0 {
             return Err(PyValueError::new_err("the saved index is damaged: keys and values do not fit together"));
@@ -394,28 +362,6 @@ impl BandIndex {
             }
         }
         Ok(())
-    }
-
-    /// The numbers that another index's names have here.
-    fn translate(slf: &Bound<'_, Self>, others: &Bound<'_, PyList>) -> PyResult<Vec<u32>> {
-        let (py, index) = (slf.py(), slf.borrow());
-        let Some(compression) = &index.compression else { return Ok(Vec::new()) };
-        let (numbers, names) = (compression.numbers.clone_ref(py), compression.names.clone_ref(py));
-        drop(index);
-        let mut translated = Vec::with_capacity(others.len());
-        for name in others.iter() {
-            let number = match numbers.bind(py).get_item(&name)? {
-                Some(number) => number.extract()?,
-                None => {
-                    let number = names.bind(py).len() as u32;
-                    numbers.bind(py).set_item(&name, number)?;
-                    names.bind(py).append(name)?;
-                    number
-                }
-            };
-            translated.push(number);
-        }
-        Ok(translated)
     }
 
     /// The keys that share one of the first bands, each once.
@@ -449,10 +395,7 @@ impl BandIndex {
     /// What the bucket of these values is called.
     fn name<'py>(&self, py: Python<'py>, values: &[u8]) -> PyResult<Bound<'py, PyAny>> {
         match (&self.compression, self.layout) {
-            (Some(compression), _) => {
-                let number = values.try_into().map(u32::from_ne_bytes).unwrap_or_default();
-                compression.names.bind(py).get_item(number as usize)
-            }
+            (Some(compression), _) => compression.name(py, values),
             (None, Some(layout)) => Ok(PyBytes::new(py, &layout.swapped(values)).into_any()),
             (None, None) => Ok(PyBytes::new(py, values).into_any()),
         }

@@ -11,6 +11,8 @@ use super::scheme::{Numbers, Permutations, Scheme};
 
 /// Elements that are hashed and permuted at a time, so that a long iterator is never held as a whole.
 const AT_ONCE: usize = 4096;
+/// So many are hashed as they come, before.
+const FIRST: usize = 512;
 /// More bytes than this are hashed while other threads of Python may run; for less, stepping aside costs more than it gives.
 const WORTH_STEPPING_ASIDE: usize = 1 << 15;
 
@@ -70,23 +72,29 @@ impl HashFunction {
     ) -> PyResult<Option<Numbers>> {
         let mut lowered: Option<Numbers> = None;
         let mut some: Vec<Bound<'py, PyAny>> = Vec::new();
-        let mut hashes: Vec<u64> = Vec::new();
+        let mut hashes: Vec<u64> = Vec::with_capacity(elements.size_hint().0.min(FIRST));
+        // The first are hashed as they come, and most sets have no more. Those after them are taken first, so that they can be
+        // hashed without Python; a known function has no side effects that would tell.
+        let mut takes_first = false;
         loop {
             some.clear();
             hashes.clear();
-            match self.known {
-                // Known functions have no side effects, so the elements can be taken first.
-                Some(_) => {
-                    for element in elements.by_ref().take(AT_ONCE) {
-                        some.push(element?);
-                    }
+            if takes_first {
+                for element in elements.by_ref().take(AT_ONCE) {
+                    some.push(element?);
                 }
-                None => {
-                    for element in elements.by_ref().take(AT_ONCE) {
-                        hashes.push(self.hash(permutations.scheme(), &element?)?);
-                    }
+            } else {
+                for element in elements.by_ref().take(FIRST) {
+                    let element = element?;
+                    let hash = match (self.known, element.cast_exact::<PyBytes>()) {
+                        (Some(known), Ok(bytes)) => known.hash(bytes.as_bytes()),
+                        _ => self.hash(permutations.scheme(), &element)?,
+                    };
+                    hashes.push(hash);
                 }
+                hashes.iter().try_for_each(|hash| fitting(permutations.scheme(), *hash).map(drop))?;
             }
+            takes_first = self.known.is_some();
             if some.is_empty() && hashes.is_empty() {
                 return Ok(lowered);
             }

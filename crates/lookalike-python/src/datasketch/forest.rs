@@ -210,9 +210,19 @@ impl PrefixForest {
                 let compared = |key: &u32| -> Ordering {
                     self.values[*key as usize * all + tree * segment..][..prefix.len()].cmp(prefix)
                 };
-                let from = sorted.partition_point(|key| compared(key) == Ordering::Less);
-                let to = from + sorted[from..].partition_point(|key| compared(key) == Ordering::Equal);
-                let (old_from, old_to) = given.unwrap_or((from, from));
+                let (old_from, old_to) = *given.get_or_insert_with(|| {
+                    let from = sorted.partition_point(|key| compared(key) == Ordering::Less);
+                    (from, from)
+                });
+                // Mostly there is nothing more on either side, and looking at the neighbours tells.
+                let (mut from, mut to) = (old_from, old_to);
+                if from > 0 && compared(&sorted[from - 1]) == Ordering::Equal {
+                    from = sorted[..from].partition_point(|key| compared(key) == Ordering::Less);
+                }
+                if to < sorted.len() && compared(&sorted[to]) == Ordering::Equal {
+                    to += sorted[to..].partition_point(|key| compared(key) == Ordering::Equal);
+                }
+                *given = Some((from, to));
                 for key in sorted[from..old_from].iter().chain(&sorted[old_to..to]) {
                     let key = *key as usize;
                     if self.seen[key] != self.queries {
@@ -222,9 +232,6 @@ impl PrefixForest {
                             return found;
                         }
                     }
-                }
-                if from < to {
-                    *given = Some((from, to));
                 }
             }
         }

@@ -145,3 +145,80 @@ macro_rules! kernels {
 kernels!(affine32_kernel, u32, affine32, 16, 32, 128);
 kernels!(affine64_kernel, u64, affine64, 8, 16, 64);
 kernels!(legacy_kernel, u64, legacy, 8, 16, 32);
+
+/// For weighted MinHash: the level of each dimension, and the logarithm whose least is sampled, of the logarithms of weights
+/// and what was drawn. All are equally long.
+pub(super) fn weighted_levels(
+    logs: &[f32],
+    rs: &[f32],
+    log_cs: &[f32],
+    betas: &[f32],
+    is_one_of_many: bool,
+    levels: &mut [f32],
+    log_as: &mut [f32],
+) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        return weighted_x86::avx2(logs, rs, log_cs, betas, is_one_of_many, levels, log_as);
+    }
+    weighted_levels_anywhere(logs, rs, log_cs, betas, is_one_of_many, levels, log_as);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+mod weighted_x86 {
+    use super::weighted_levels_anywhere;
+
+    pub(super) fn avx2(
+        logs: &[f32],
+        rs: &[f32],
+        log_cs: &[f32],
+        betas: &[f32],
+        is_one_of_many: bool,
+        levels: &mut [f32],
+        log_as: &mut [f32],
+    ) {
+        // SAFETY: called only where the CPU has AVX2.
+        unsafe { in_avx2(logs, rs, log_cs, betas, is_one_of_many, levels, log_as) }
+    }
+
+    #[target_feature(enable = "avx2")]
+    fn in_avx2(
+        logs: &[f32],
+        rs: &[f32],
+        log_cs: &[f32],
+        betas: &[f32],
+        is_one_of_many: bool,
+        levels: &mut [f32],
+        log_as: &mut [f32],
+    ) {
+        weighted_levels_anywhere(logs, rs, log_cs, betas, is_one_of_many, levels, log_as);
+    }
+}
+
+#[inline(always)]
+fn weighted_levels_anywhere(
+    logs: &[f32],
+    rs: &[f32],
+    log_cs: &[f32],
+    betas: &[f32],
+    is_one_of_many: bool,
+    levels: &mut [f32],
+    log_as: &mut [f32],
+) {
+    let length = logs.len();
+    let (rs, log_cs, betas) = (&rs[..length], &log_cs[..length], &betas[..length]);
+    let (levels, log_as) = (&mut levels[..length], &mut log_as[..length]);
+    for at in 0..length {
+        levels[at] = (logs[at] / rs[at] + betas[at]).floor();
+    }
+    if is_one_of_many {
+        for at in 0..length {
+            log_as[at] = log_cs[at] - (levels[at] - betas[at] + 1.0) * rs[at];
+        }
+    } else {
+        for at in 0..length {
+            log_as[at] = log_cs[at] - (levels[at] - betas[at]) * rs[at] - rs[at];
+        }
+    }
+}

@@ -192,6 +192,9 @@ impl MinHashState {
 
     /// Estimates the Jaccard similarity of two sets: the part of the hash values that are equal.
     fn jaccard(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<f64> {
+        if let Some(similarity) = Self::jaccard_of_own(slf, other) {
+            return Ok(similarity);
+        }
         let (own, other) = Self::comparable(slf, other, "compare")?;
         if own.len() == 0 {
             return Err(PyZeroDivisionError::new_err("a MinHash without hash values has no similarity"));
@@ -290,6 +293,15 @@ impl MinHashState {
             }
         }
         Ok(())
+    }
+
+    /// The similarity where nothing needs to be copied or converted: both have their numbers, and the same seed.
+    fn jaccard_of_own(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> Option<f64> {
+        let (one, two) = (slf.borrow(), other.cast::<Self>().ok()?.borrow());
+        let (Values::Own(left), Values::Own(right)) = (&one.values, &two.values) else { return None };
+        let has_same_seed = matches!((&one.seed, &two.seed), (Some(own), Some(other)) if own.is(other));
+        let is_plain = one.scheme == two.scheme && has_same_seed && left.len() == right.len() && left.len() > 0;
+        is_plain.then(|| left.agreeing(right) as f64 / left.len() as f64)
     }
 
     /// The hash values of both, if they can be compared. The other may be a sketch of datasketch.

@@ -5,6 +5,8 @@ use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 
+use super::kernel;
+
 /// Which of the two formulas of datasketch: they sample alike, but not the same.
 #[derive(Clone, Copy, PartialEq)]
 enum Formula {
@@ -14,28 +16,62 @@ enum Formula {
     Many,
 }
 
-/// What was drawn for one sample, for each dimension.
+/// The draws of one sample for the dimensions that have a weight.
+#[derive(Clone, Copy)]
 struct Draws<'a> {
     rs: &'a [f32],
     log_cs: &'a [f32],
     betas: &'a [f32],
 }
 
-/// The dimension and the level of one sample; nothing if no dimension has a weight that counts.
-fn sample(draws: &Draws<'_>, dimensions: &[usize], logs: &[f32], formula: Formula) -> Option<(usize, f32)> {
-    let mut least: Option<(f32, usize, f32)> = None;
-    for (dimension, log) in dimensions.iter().zip(logs) {
-        let (r, log_c, beta) = (draws.rs[*dimension], draws.log_cs[*dimension], draws.betas[*dimension]);
-        let level = (log / r + beta).floor();
-        let log_a = match formula {
-            Formula::Single => log_c - (level - beta) * r - r,
-            Formula::Many => log_c - (level - beta + 1.0) * r,
-        };
-        if !log_a.is_nan() && least.is_none_or(|(before, ..)| log_a < before) {
-            least = Some((log_a, *dimension, level));
+/// Memory that all samples of a vector share.
+#[derive(Default)]
+struct Scratch {
+    taken: [Vec<f32>; 3],
+    levels: Vec<f32>,
+    log_as: Vec<f32>,
+}
+
+impl Scratch {
+    /// Which of these dimensions is sampled, and its level; nothing if no weight counts. The draws are of all dimensions.
+    fn sample(
+        &mut self,
+        draws: Draws<'_>,
+        dimensions: &[usize],
+        logs: &[f32],
+        formula: Formula,
+    ) -> Option<(usize, f32)> {
+        let Self { taken: [rs, log_cs, betas], levels, log_as } = self;
+        let mut draws = draws;
+        if dimensions.len() != draws.rs.len() {
+            for (taken, all) in [(&mut *rs, draws.rs), (&mut *log_cs, draws.log_cs), (&mut *betas, draws.betas)] {
+                taken.clear();
+                taken.extend(dimensions.iter().map(|dimension| all[*dimension]));
+            }
+            draws = Draws { rs, log_cs, betas };
+        }
+        levels.resize(logs.len(), 0.0);
+        log_as.resize(logs.len(), 0.0);
+        let is_one_of_many = formula == Formula::Many;
+        kernel::weighted_levels(logs, draws.rs, draws.log_cs, draws.betas, is_one_of_many, levels, log_as);
+        let least = least_of(log_as);
+        let at = log_as.iter().position(|log_a| *log_a == least)?;
+        Some((dimensions[at], levels[at]))
+    }
+}
+
+/// The least of some numbers; what is none, because a weight was below zero, does not count.
+fn least_of(numbers: &[f32]) -> f32 {
+    const LANES: usize = 16;
+    let lesser = |number: f32, other: f32| if number < other { number } else { other };
+    let mut least = [f32::INFINITY; LANES];
+    let (whole, rest) = numbers.as_chunks::<LANES>();
+    for lanes in whole {
+        for lane in 0..LANES {
+            least[lane] = lesser(lanes[lane], least[lane]);
         }
     }
-    least.map(|(_, dimension, level)| (dimension, level))
+    least.iter().chain(rest).fold(f32::INFINITY, |least, number| lesser(*number, least))
 }
 
 /// The samples of one vector: the dimensions with a weight, and the logarithms of these weights, give a dimension and a level
@@ -59,11 +95,12 @@ pub(super) fn weighted_samples<'py>(
         return Err(PyValueError::new_err("the draws of this generator do not fit the vector; make another generator"));
     }
     let found: Vec<Option<(usize, f32)>> = py.detach(|| {
+        let mut scratch = Scratch::default();
         (0..samples)
             .map(|at| {
                 let row = at * width..(at + 1) * width;
                 let draws = Draws { rs: &rs[row.clone()], log_cs: &log_cs[row.clone()], betas: &betas[row] };
-                sample(&draws, &dimensions, logs, formula)
+                scratch.sample(draws, &dimensions, logs, formula)
             })
             .collect()
     });

@@ -30,19 +30,6 @@ def check_scheme(scheme: object) -> None:
         raise ValueError(f"scheme must be one of {', '.join(SCHEMES)}, got {scheme!r}")
 
 
-def check_same_scheme(known: str | None, minhash: Any) -> str | None:
-    """The scheme of an index after it has seen a sketch; refused if it was another."""
-    scheme = getattr(minhash, "scheme", None)
-    if scheme is None:
-        return known
-    if known is not None and scheme != known:
-        raise ValueError(
-            f"the MinHash has the scheme {scheme!r}, but this index holds {known!r}; sketches of different schemes "
-            "cannot be compared, so make them all with one"
-        )
-    return str(scheme)
-
-
 def permutations_for(scheme: str, seed: Any, num_perm: int) -> _native.Permutations:
     """The permutations that datasketch draws for this seed; shared, so they cannot be written to."""
     # Only a plain integer draws the same numbers each time.

@@ -81,6 +81,8 @@ class MinHashLSH:
             b, r = _optimal_param(threshold, num_perm, *weights)
         if b < 2:
             raise ValueError(f"there must be at least 2 bands, not {b}; lower the threshold, or raise num_perm")
+        if r < 1:
+            raise ValueError(f"a band must have at least 1 row, not {r}")
         _check_storage(storage_config)
         self.h = num_perm
         self.b = b
