@@ -20,7 +20,7 @@ cargo xtask COMMAND
   test [--long]         lint, then every test; --long: the full counts, recorded in docs/long-tests.md
   lint                  format, clippy and documentation without a warning; cargo-deny where it is installed
   bench [NAME]...       speed, memory, recall and precision, recorded in benchmarks/record (NAME: a file of
-                        benchmarks/definitions; without one: natural-100k and plain-100k)
+                        benchmarks/definitions, or datasketch-drop-in; without one: natural-100k and plain-100k)
   quality [--seeds N]   recall, precision and F1 on real corpora, recorded in docs/quality.md (20 seeds)
   fuzz [SECONDS]        every fuzz target for so many seconds (60); needs a nightly Rust and cargo-fuzz
   help                  this page

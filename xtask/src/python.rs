@@ -21,9 +21,8 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    /// Makes the environment, builds the wheel and installs both it and what `requirements` (a file of the package's
-    /// tests) lists.
-    pub(crate) fn make(steps: &mut Steps, name: &str, requirements: &str, profile: Profile) -> Result<Self> {
+    /// Makes the environment, builds the wheel and installs both it and what `requirements`, a file, lists.
+    pub(crate) fn make(steps: &mut Steps, name: &str, requirements: &Path, profile: Profile) -> Result<Self> {
         if !lint::is_installed("python3") {
             bail!(CannotRun("the Python package needs python3, 3.10 or later, to be built and tested".into()));
         }
@@ -32,7 +31,7 @@ impl Environment {
         let mut make = Command::new("python3");
         steps.run("Python: environment", make.args(["-m", "venv", "--clear"]).arg(&environment.folder))?;
         let mut install = environment.pip();
-        install.args(["install", "--quiet", "maturin", "-r"]).arg(package().join("tests").join(requirements));
+        install.args(["install", "--quiet", "maturin", "-r"]).arg(requirements);
         steps.run("Python: packages", &mut install)?;
         let mut build = environment.program("maturin");
         let profile = match profile {
@@ -68,7 +67,8 @@ fn package() -> &'static Path {
 
 /// Tests the package: its stubs against the module, its examples, its tests.
 pub(crate) fn test(steps: &mut Steps) -> Result<()> {
-    let environment = Environment::make(steps, "python-tests", "requirements.txt", Profile::Dev)?;
+    let environment =
+        Environment::make(steps, "python-tests", &package().join("tests/requirements.txt"), Profile::Dev)?;
     let mut stubs = environment.program("python");
     steps.run("Python: stubs", stubs.args(["-m", "mypy.stubtest", "lookalike._native", "--ignore-disjoint-bases"]))?;
     steps.run("Python: types", environment.program("mypy").args(["--strict", "python/lookalike"]))?;

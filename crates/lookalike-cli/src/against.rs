@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use lookalike::index::{MOST_UNDER_A_KEY, OldItem};
-use lookalike::{Asked, Batch, Error, Plan, RecordNumber, ShingleLists, Sketched, Snapshot, Supply, Take};
+use lookalike::{Asked, Batch, Error, Plan, RecordNumber, ShingleLists, Sketched, Snapshot, Supply, Take, Verify};
 use lookalike_io::{Format, Input};
 
 use crate::names::Stretch;
@@ -21,6 +21,11 @@ impl AgainstIndex {
     pub(crate) fn open(path: &Path, plan: &Plan, has_within: bool, tmp: &Path) -> Result<Self> {
         if has_within {
             bail!("an index knows no fields, so --within cannot be used with it; leave it out, or compare with files");
+        }
+        if plan.settings().verify == Verify::Edit {
+            bail!(
+                "an index holds shingles, so edits cannot be counted; leave --verify edit out, or compare with files"
+            );
         }
         let snapshot = Snapshot::open(path)?;
         snapshot.check_plan(plan)?;

@@ -50,7 +50,7 @@ impl Estimate {
         let work_files = work_bytes(plan, records, ID_BYTES * records);
         // Without sketches all shingles stay in memory.
         let (memory, least_memory) = match plan.method() {
-            Method::InvertedLists => {
+            Method::InvertedLists | Method::Fingerprints(_) => {
                 let all = least + bytes / WORD_BYTES * LISTED_SHINGLE_BYTES;
                 (all, all)
             }

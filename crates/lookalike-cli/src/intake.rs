@@ -170,7 +170,8 @@ fn keep_shingles(
     budget: &Budget,
     place: &WorkPlace,
 ) -> KeepShingles {
-    if plan.method() == Method::InvertedLists || request.shingles == KeepShingles::Yes {
+    if matches!(plan.method(), Method::InvertedLists | Method::Fingerprints(_)) || request.shingles == KeepShingles::Yes
+    {
         return KeepShingles::Yes;
     }
     let is_compressed = inputs.iter().any(|input| input.compression != Compression::None);
@@ -181,8 +182,8 @@ fn keep_shingles(
     if is_handy { KeepShingles::IfHandy } else { KeepShingles::No }
 }
 
-/// The text of the one record that a file holds.
-pub(crate) fn read_one_text(path: &Path, options: &ReadOptions, tmp: &Path) -> Result<String> {
+/// The text of the one record that a file holds; `command` is what wants it.
+pub(crate) fn read_one_text(path: &Path, options: &ReadOptions, tmp: &Path, command: &str) -> Result<String> {
     use lookalike::Content;
 
     let inputs = lookalike_io::Inputs::resolve_with(&[path.to_path_buf()], options.format, tmp, &mut Stdin::default())?;
@@ -192,7 +193,7 @@ pub(crate) fn read_one_text(path: &Path, options: &ReadOptions, tmp: &Path) -> R
         for record in 0..parsed.batch.len() {
             match parsed.batch.content(record) {
                 Content::Text(text) => texts.push(text.to_owned()),
-                Content::Set(_) => bail!("{shown} holds a set, and compare shows texts; use pairs for sets"),
+                Content::Set(_) => bail!("{shown} holds a set, and {command} shows texts; use pairs for sets"),
             }
         }
         Ok(())
@@ -200,7 +201,7 @@ pub(crate) fn read_one_text(path: &Path, options: &ReadOptions, tmp: &Path) -> R
     let mut texts: Vec<String> = texts.into_iter().flatten().collect();
     if texts.len() > 1 {
         bail!(
-            "{shown} holds {} records, and compare takes one document a file; use pairs for collections",
+            "{shown} holds {} records, and {command} takes one document a file; use pairs for collections",
             texts.len()
         );
     }

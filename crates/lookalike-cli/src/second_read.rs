@@ -33,7 +33,7 @@ impl Supply for SecondRead<'_> {
             .iter()
             .map(|asked| Wanted { number: asked.number, length: self.records.raw_length(asked.record as usize) })
             .collect();
-        let start = || (self.plan.shingler(), ShingleLists::default());
+        let start = || (self.plan.supplier(), ShingleLists::default());
         let read =
             read_again(self.reader, &wanted, self.threads, interrupt::flag(), start, |(shingler, lists), run| {
                 let Run { first, batch, indices } = run;

@@ -22,6 +22,8 @@ struct Report<'a> {
     finds_at_threshold: f64,
     /// Parts of the work that were there from an interrupted run.
     reused: u64,
+    /// What is worth knowing.
+    notes: Vec<String>,
 }
 
 /// Says on stderr how the run went: bad records, what was bounded, and the summary.
@@ -36,6 +38,7 @@ pub(crate) fn report(global: &GlobalArguments, plan: &Plan, outcome: &Outcome, r
         peak_memory: peak_memory(),
         finds_at_threshold: plan.finds(plan.settings().threshold),
         reused: progress.reused(),
+        notes: notes_on(plan, outcome),
     };
     if global.json {
         progress.say(&serde_json::to_string(&report).unwrap_or_default());
@@ -49,15 +52,21 @@ pub(crate) fn report(global: &GlobalArguments, plan: &Plan, outcome: &Outcome, r
     if bad > LISTED_BAD_RECORDS {
         progress.say(&format!("skipped: {} more", bad - LISTED_BAD_RECORDS));
     }
-    for note in plan.gives_up() {
+    for note in &report.notes {
         progress.say(&format!("note: {note}"));
     }
-    let counts = report.counts;
+    progress.say(&report.line());
+}
+
+/// What is worth knowing about a run: promises that were given up, and what was bounded or missing.
+fn notes_on(plan: &Plan, outcome: &Outcome) -> Vec<String> {
+    let mut notes: Vec<String> = plan.gives_up().into_iter().map(str::to_owned).collect();
+    let counts = outcome.summary();
     if counts.bounded_buckets > 0 {
         let found = outcome.count_pairs() as f64;
         let lost = counts.bounded_lost_pairs as f64;
-        progress.say(&format!(
-            "note: {} comparisons in {} large buckets were left out, which misses about {} pairs ({:.2} % of all); none is \
+        notes.push(format!(
+            "{} comparisons in {} large buckets were left out, which misses about {} pairs ({:.2} % of all); none is \
              dropped wrongly, and --exact compares all",
             counts.bounded_comparisons,
             counts.bounded_buckets,
@@ -66,10 +75,9 @@ pub(crate) fn report(global: &GlobalArguments, plan: &Plan, outcome: &Outcome, r
         ));
     }
     if counts.without_keep_field > 0 {
-        progress
-            .say(&format!("note: {} records have no field to keep them by and come last", counts.without_keep_field));
+        notes.push(format!("{} records have no field to keep them by and come last", counts.without_keep_field));
     }
-    progress.say(&report.line());
+    notes
 }
 
 impl Report<'_> {

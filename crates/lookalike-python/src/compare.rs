@@ -1,6 +1,6 @@
 //! Two records side by side, and sketches.
 
-use lookalike::{Characters, Content};
+use lookalike::{Characters, Content, Passage};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
@@ -21,11 +21,12 @@ impl Plan {
         let (left, right) = (left.to_str()?, right.to_str()?);
         let found = py.detach(|| self.0.compare(left, right));
         let (in_left, in_right) = (Characters::of(left), Characters::of(right));
-        let passages: Vec<_> = found
-            .passages
-            .iter()
-            .map(|passage| (passage.tokens, in_left.span(&passage.left), in_right.span(&passage.right)))
-            .collect();
+        let spans = |passages: &[Passage]| -> Vec<_> {
+            let span = |passage: &Passage| {
+                (passage.tokens, passage.similarity, in_left.span(&passage.left), in_right.span(&passage.right))
+            };
+            passages.iter().map(span).collect()
+        };
         let answer = PyDict::new(py);
         answer.set_item("jaccard", found.jaccard())?;
         answer.set_item("left_in_right", found.left_in_right())?;
@@ -35,7 +36,8 @@ impl Plan {
         answer.set_item("right_shingles", found.right_shingles)?;
         answer.set_item("estimate", found.estimate.map(|estimate| estimate.similarity))?;
         answer.set_item("standard_error", found.estimate.map(|estimate| estimate.standard_error))?;
-        answer.set_item("passages", passages)?;
+        answer.set_item("passages", spans(&found.passages))?;
+        answer.set_item("reworded", spans(&found.reworded))?;
         Ok(answer)
     }
 

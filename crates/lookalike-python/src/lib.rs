@@ -3,6 +3,7 @@
 
 mod compare;
 mod contents;
+mod datasketch;
 mod errors;
 mod index;
 mod outcome;
@@ -25,5 +26,6 @@ fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     index::register(module)?;
     stages::register(module)?;
     table::register(module)?;
+    datasketch::register(module)?;
     program::register(module)
 }

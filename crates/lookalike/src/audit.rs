@@ -9,9 +9,10 @@ use crate::collection::Collection;
 use crate::error::{Error, Result};
 use crate::exact::find_neighbours;
 use crate::hash::SplitMix;
+use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::run::Resources;
-use crate::settings::Measure;
+use crate::settings::{Measure, Verify};
 use crate::sketched::Sketched;
 use crate::watch::{Stage, Watch};
 
@@ -64,15 +65,20 @@ struct Counts {
 const RESAMPLES: usize = 1000;
 
 impl Plan {
-    /// Runs the plan, and compares what it found for `sample` records with their exact neighbours.
+    /// Runs the plan, and compares what it found for `sample` records with their exact neighbours. The outcome of the run
+    /// comes along.
     ///
     /// Which records are sampled depends on the seed alone. The interval resamples records, not pairs: pairs of one
     /// record stand and fall together.
-    pub fn audit(&self, records: Vec<Sketched>, sample: usize, watch: &dyn Watch) -> Result<Audit> {
+    pub fn audit(&self, records: Vec<Sketched>, sample: usize, watch: &dyn Watch) -> Result<(Audit, Outcome)> {
         let settings = self.settings();
         if settings.measure != Measure::Jaccard || settings.exact {
             return Err(Error::setting("this plan compares without sketches and misses nothing")
                 .advise("audit a plan without --exact and with --measure jaccard"));
+        }
+        if settings.verify == Verify::Edit {
+            return Err(Error::setting("what is alike by edits cannot be found out for all records exactly")
+                .advise("audit the plan without --verify edit: its recall is promised for shared shingles"));
         }
         let resources = Resources::default();
         let collection = Collection::new(self, Vec::new(), records, &resources)?;
@@ -115,7 +121,7 @@ impl Plan {
             })
             .collect();
         let total = sum(counts.iter());
-        Ok(Audit {
+        let audit = Audit {
             records: collection.len() as u64,
             sampled: sampled.len() as u64,
             alike: total.alike,
@@ -126,7 +132,8 @@ impl Plan {
             precision: interval(&counts, settings.seed, |counts| (counts.correct, counts.reported)),
             promised: self.finds(settings.threshold),
             expected: (chances.1 > 0).then(|| chances.0 / chances.1 as f64),
-        })
+        };
+        Ok((audit, outcome))
     }
 }
 
@@ -211,7 +218,7 @@ mod tests {
     fn an_audit_sees_a_plan_that_misses_much() {
         let settings = Settings::new(0.6).shingles(Shingles::words(1));
         let good = settings.clone().plan().unwrap();
-        let audit = good.audit(corpus(&good), 1200, &Unwatched).unwrap();
+        let (audit, _) = good.audit(corpus(&good), 1200, &Unwatched).unwrap();
         let recall = audit.recall.unwrap();
         assert!(
             audit.alike > 1000 && recall.share > 0.985 && recall.low <= recall.share && recall.share <= recall.high
@@ -219,7 +226,7 @@ mod tests {
         assert_eq!(audit.precision.unwrap().share, 1.0);
 
         let bad = settings.bands(Bands::Disjoint { bands: 3, rows: 8 }).plan().unwrap();
-        let audit = bad.audit(corpus(&bad), 300, &Unwatched).unwrap();
+        let (audit, _) = bad.audit(corpus(&bad), 300, &Unwatched).unwrap();
         let (recall, expected) = (audit.recall.unwrap(), audit.expected.unwrap());
         assert!(recall.share < 0.8, "{audit:?}");
         assert!(recall.low - 0.02 < expected && expected < recall.high + 0.02, "{audit:?}");

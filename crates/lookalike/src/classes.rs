@@ -157,7 +157,9 @@ impl FirstAlike {
             rank_of[*record as usize] = rank;
         }
         Self::join_equal_sequences(collection, order, &rank_of, &mut first_alike)?;
-        Self::join_equal_sets(collection, order, &rank_of, &mut first_alike)?;
+        if !collection.has_sequences() {
+            Self::join_equal_sets(collection, order, &rank_of, &mut first_alike)?;
+        }
         Ok(Self(first_alike))
     }
 
@@ -173,9 +175,12 @@ impl FirstAlike {
             return Ok(());
         }
         // The buckets share half of the fingerprint; this is the other.
-        let mut upper = Vec::with_capacity(order.len());
-        collection
-            .for_each_fingerprint(|_, all| upper.extend(all.iter().map(|fingerprint| (fingerprint >> 64) as u64)))?;
+        let mut upper = vec![0u64; order.len()];
+        collection.for_each_fingerprint(|first, all| {
+            for (upper, fingerprint) in upper[first as usize..].iter_mut().zip(all) {
+                *upper = (fingerprint >> 64) as u64;
+            }
+        })?;
         for ranks in buckets.iter() {
             let records = ranks.iter().map(|rank| order[*rank as usize]);
             join_equal(records, |record| upper[record as usize], first_alike);

@@ -12,6 +12,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::hash::fingerprint;
 use crate::plan::{Method, Plan};
 use crate::run::Resources;
+use crate::settings::Verify;
 use crate::shingle::Shape;
 use crate::sketched::Sketched;
 use crate::supply::{Asked, ShingleLists, Take};
@@ -38,6 +39,8 @@ pub(crate) struct Collection<'a> {
     /// The first so many records are old: compared with, never dropped.
     old: usize,
     slots: usize,
+    /// Whether records are verified by sequences, whose elements have an order and occur more than once.
+    has_sequences: bool,
     resources: &'a Resources<'a>,
 }
 
@@ -89,8 +92,9 @@ impl<'a> Collection<'a> {
             old: old_records,
             slots: match plan.method() {
                 Method::Sketches(scheme) => scheme.slots as usize,
-                Method::InvertedLists => 0,
+                Method::InvertedLists | Method::Fingerprints(_) => 0,
             },
+            has_sequences: plan.settings().verify == Verify::Edit,
             resources,
         };
         let mut file_of: HashMap<*const WorkFile, usize> = HashMap::new();
@@ -119,6 +123,16 @@ impl<'a> Collection<'a> {
 
     pub(crate) fn len(&self) -> usize {
         self.numbers.len()
+    }
+
+    /// Whether records are verified by sequences instead of sets.
+    pub(crate) fn has_sequences(&self) -> bool {
+        self.has_sequences
+    }
+
+    /// Whether any record is a set, whose elements have no order.
+    pub(crate) fn holds_sets(&self) -> bool {
+        self.parts.iter().any(|part| part.sketched.holds_sets)
     }
 
     /// How many records at the beginning are old.

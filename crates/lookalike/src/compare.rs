@@ -1,13 +1,9 @@
 //! Two texts side by side: how alike they are, and which passages they share.
 
-use std::collections::HashMap;
-use std::ops::Range;
-
-use crate::hash::{PADDING, Roll, hash_bytes, hash_character, hash_token};
-use crate::normalize::with_spans;
+use crate::passages::{Passage, Tokens, shared_passages, taken_over};
 use crate::plan::{Method, Plan};
-use crate::settings::{Normalize, Shingles};
-use crate::shingle::{Shingler, for_each_word, sort_distinct};
+use crate::settings::Shingles;
+use crate::shingle::sort_distinct;
 use crate::sketch::{MinHash, agreement};
 use crate::verify::{ratio, shared};
 
@@ -22,8 +18,10 @@ pub struct Comparison {
     pub right_shingles: usize,
     /// What the sketches say, where the plan has sketches.
     pub estimate: Option<Estimate>,
-    /// What both have in common, in the order of the left text. Passages may have moved.
+    /// What both have in common, in the order of the left text: verbatim, or with small edits. Passages may have moved.
     pub passages: Vec<Passage>,
+    /// Passages whose words were changed or put in another order, as far as they are not among `passages`.
+    pub reworded: Vec<Passage>,
 }
 
 /// An estimate of the Jaccard similarity.
@@ -33,17 +31,6 @@ pub struct Estimate {
     pub similarity: f64,
     /// Its standard error, √(s(1−s)/k).
     pub standard_error: f64,
-}
-
-/// A run of tokens that both texts have: byte ranges into the original texts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Passage {
-    /// Where it stands in the left text.
-    pub left: Range<usize>,
-    /// Where it stands in the right text.
-    pub right: Range<usize>,
-    /// How many tokens it has.
-    pub tokens: usize,
 }
 
 impl Comparison {
@@ -67,7 +54,7 @@ impl Plan {
     /// Compares two texts.
     pub fn compare(&self, left: &str, right: &str) -> Comparison {
         let settings = self.settings();
-        let mut shingler = Shingler::new(settings.shingles, self.normalize(), settings.bag);
+        let mut shingler = self.shingler();
         let mut distinct_shingles = |text: &str| {
             let mut shingles = Vec::new();
             shingler.append_text(text, &mut shingles);
@@ -85,119 +72,55 @@ impl Plan {
                 let standard_error = (similarity * (1.0 - similarity) / f64::from(scheme.slots)).sqrt();
                 Some(Estimate { similarity, standard_error })
             }
-            Method::InvertedLists => None,
+            Method::InvertedLists | Method::Fingerprints(_) => None,
+        };
+        let cut = |text: &str| Tokens::of(settings.shingles, self.normalize(), text);
+        let (left_tokens, right_tokens) = (cut(left), cut(right));
+        let passages = shared_passages(&left_tokens, &right_tokens, settings.shingles.k());
+        let reworded = match settings.shingles {
+            Shingles::Words { .. } => not_among(&passages, taken_over(&left_tokens, &right_tokens)),
+            Shingles::Chars { .. } | Shingles::Lines => Vec::new(),
         };
         Comparison {
             shared: shared(&left_set, &right_set),
             left_shingles: left_set.len(),
             right_shingles: right_set.len(),
             estimate,
-            passages: shared_passages(
-                &Tokens::of(settings.shingles, self.normalize(), left),
-                &Tokens::of(settings.shingles, self.normalize(), right),
-                settings.shingles.k(),
-            ),
+            passages,
+            reworded,
+        }
+    }
+
+    /// The passages of the left text that were taken over from the right one, or into it: verbatim or reworded, in the
+    /// order of the left text. Unlike the passages of [`Plan::compare`], phrases that any two texts share are none.
+    ///
+    /// Texts are cut into words, whatever the shingles of the plan.
+    pub fn taken_over(&self, left: &str, right: &str) -> Vec<Passage> {
+        taken_over(&self.words(left), &self.words(right))
+    }
+
+    /// The words of a text; normalised as the plan says if it is about words.
+    pub(crate) fn words(&self, text: &str) -> Tokens {
+        let words = Shingles::default();
+        match self.settings().shingles {
+            Shingles::Words { .. } => Tokens::of(words, self.normalize(), text),
+            Shingles::Chars { .. } | Shingles::Lines => Tokens::of(words, words.default_normalize(), text),
         }
     }
 }
 
-/// The tokens of a text: their hashes, and where they stand in the original.
-struct Tokens {
-    hashes: Vec<u64>,
-    spans: Vec<Range<usize>>,
-}
-
-impl Tokens {
-    fn of(shingles: Shingles, steps: Normalize, text: &str) -> Self {
-        let mut tokens = Self { hashes: Vec::new(), spans: Vec::new() };
-        match shingles {
-            Shingles::Lines => {
-                let mut start = 0;
-                for line in text.split_inclusive('\n') {
-                    let (canonical, _) = with_spans(steps, line.trim_end_matches(['\r', '\n']));
-                    if !canonical.trim().is_empty() {
-                        tokens.hashes.push(hash_bytes(canonical.trim().as_bytes()));
-                        tokens.spans.push(start..start + line.trim_end().len());
-                    }
-                    start += line.len();
-                }
-            }
-            Shingles::Words { .. } => {
-                let (canonical, pieces) = with_spans(steps, text);
-                let mut padded = canonical.clone().into_bytes();
-                padded.extend([0; PADDING]);
-                for_each_word(&canonical, |word| {
-                    tokens.hashes.push(hash_token(&padded, word.start, word.end));
-                    tokens.spans.push(original_span(&pieces, word));
-                });
-            }
-            Shingles::Chars { .. } => {
-                let (canonical, pieces) = with_spans(steps, text);
-                for (at, character) in canonical.char_indices() {
-                    tokens.hashes.push(hash_character(character));
-                    tokens.spans.push(original_span(&pieces, at..at + character.len_utf8()));
-                }
-            }
-        }
-        tokens
-    }
-
-    fn span(&self, tokens: Range<usize>) -> Range<usize> {
-        self.spans[tokens.start].start..self.spans[tokens.end - 1].end
-    }
-}
-
-/// The bytes of the original that a range of the canonical text came from.
-fn original_span(pieces: &[(Range<usize>, Range<usize>)], canonical: Range<usize>) -> Range<usize> {
-    let first = pieces.partition_point(|(piece, _)| piece.end <= canonical.start);
-    let behind = pieces.partition_point(|(piece, _)| piece.start < canonical.end);
-    pieces[first].1.start..pieces[behind - 1].1.end
-}
-
-/// Places of one window in the right text that are looked at: enough for any text but a litany.
-const MOST_PLACES: usize = 32;
-
-/// The runs of at least `k` tokens that both texts have, each as long as it can be.
-fn shared_passages(left: &Tokens, right: &Tokens, k: usize) -> Vec<Passage> {
-    // A text shorter than a window is one window.
-    let window = k.min(left.hashes.len()).min(right.hashes.len());
-    let is_short = window < k;
-    if window == 0 || is_short && left.hashes.len() != right.hashes.len() {
-        return Vec::new();
-    }
-    let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (at, tokens) in right.hashes.windows(window).enumerate() {
-        let places = places.entry(Roll::start(tokens)).or_default();
-        if places.len() < MOST_PLACES {
-            places.push(at);
-        }
-    }
-    let mut passages = Vec::new();
-    let mut at = 0;
-    let mut covered = 0;
-    while at + window <= left.hashes.len() {
-        let run_at = |place: &usize| {
-            let length = left.hashes[at..].iter().zip(&right.hashes[*place..]).take_while(|(a, b)| a == b).count();
-            (length, *place)
+/// Those that are not shared passages already, for the larger part.
+fn not_among(passages: &[Passage], mut taken_over: Vec<Passage>) -> Vec<Passage> {
+    taken_over.retain(|taken| {
+        let covered = |passage: &Passage| {
+            passage.left.end.min(taken.left.end).saturating_sub(passage.left.start.max(taken.left.start))
         };
-        let candidates = places.get(&Roll::start(&left.hashes[at..at + window])).into_iter().flatten().map(run_at);
-        // The longest run; among equals the first place.
-        let longest = candidates.max_by_key(|(length, place)| (*length, std::cmp::Reverse(*place)));
-        match longest {
-            Some((length, place)) if length >= window && at + length > covered => {
-                passages.push(Passage {
-                    left: left.span(at..at + length),
-                    right: right.span(place..place + length),
-                    tokens: length,
-                });
-                covered = at + length;
-                // The next passage may begin inside this one, but must reach beyond it.
-                at = covered + 1 - window;
-            }
-            _ => at += 1,
-        }
-    }
-    passages
+        let overlapping = passages
+            .iter()
+            .filter(|passage| passage.right.start < taken.right.end && taken.right.start < passage.right.end);
+        2 * overlapping.map(covered).sum::<usize>() < taken.left.len()
+    });
+    taken_over
 }
 
 #[cfg(test)]
@@ -249,6 +172,69 @@ mod tests {
         let (comparison, passages) = compare("words:5", "", "");
         assert!(passages.is_empty() && comparison.jaccard() == 0.0);
         assert_eq!(comparison.estimate.unwrap().similarity, 0.0);
+    }
+
+    #[test]
+    fn small_edits_are_bridged() {
+        let left = "It was the best of times, it was the worst of times, it was the age of wisdom.";
+        let right = "Then: it was the best of times and it was the worst of all times; it was the age of wisdom";
+        let (comparison, passages) = compare("words:3", left, right);
+        assert_eq!(passages, [(&left[..left.len() - 1], &right[6..])]);
+        assert_eq!(comparison.passages[0].tokens, 18);
+        assert_eq!(comparison.passages[0].similarity, 18.0 / 20.0, "and, all were put in");
+        let (comparison, _) = compare("words:5", "one two three four five", "One, two, three, four, five!");
+        assert_eq!(comparison.passages[0].similarity, 1.0);
+    }
+
+    const MILL: &str = "The old mill beside the river was rebuilt after the flood of last spring. Its wheel drives two \
+        generators that light the whole village. Visitors may climb to the loft on summer Sundays.";
+
+    #[test]
+    fn reworded_passages_are_found_by_their_words() {
+        let reworded = "After last spring's flood, the old river mill was rebuilt. Two generators, which its wheel drives, \
+            light the village. On Sundays in summer visitors may climb up to its loft.";
+        let text = |middle: &str| {
+            format!(
+                "The council met on Monday about taxes and the school bus. {middle} The next meeting will be held in \
+                 autumn, when the budget is known."
+            )
+        };
+        let own = "A cook from the city opened a bakery last week. Bread is sold from six in the morning.";
+        let (left, right) = (text(MILL), format!("{own} {reworded}"));
+        let (comparison, passages) = compare("words:5", &left, &right);
+        assert!(passages.is_empty(), "nothing is verbatim: {passages:?}");
+        let found = &comparison.reworded[..];
+        assert_eq!(found.len(), 1);
+        assert_eq!(&left[found[0].left.clone()], &MILL[..MILL.len() - 1]);
+        assert_eq!(&right[found[0].right.clone()], &reworded[..reworded.len() - 1]);
+        assert!(found[0].similarity > 0.5 && found[0].similarity < 1.0);
+        assert!(compare("words:5", &text(""), own).0.reworded.is_empty());
+    }
+
+    #[test]
+    fn what_is_verbatim_is_not_called_reworded() {
+        let (comparison, _) = compare("words:5", MILL, &MILL.to_uppercase());
+        assert_eq!((comparison.passages.len(), comparison.reworded.len()), (1, 0));
+        let plan = Settings::new(0.8).shingles("lines".parse().unwrap()).plan().unwrap();
+        let taken =
+            plan.taken_over(&format!("Something else first. {MILL}"), &format!("Not that. And {MILL} Nor this."));
+        assert_eq!(taken.len(), 1);
+        assert_eq!((taken[0].left.clone(), taken[0].similarity), (22..22 + MILL.len() - 1, 1.0));
+    }
+
+    #[test]
+    fn books_of_common_words_take_near_linear_time() {
+        // Eighty thousand words of a small vocabulary, in sentences: every word is in thousands of them.
+        let mut random = crate::hash::SplitMix(7);
+        let mut book = || -> String {
+            let word = |at: usize| format!("w{}{}", random.below(400), if at % 13 == 12 { ". " } else { " " });
+            (0..80_000).map(word).collect()
+        };
+        let (left, right) = (book(), book());
+        let start = std::time::Instant::now();
+        let (comparison, _) = compare("words:5", &left, &right);
+        assert!(comparison.reworded.is_empty());
+        assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
     }
 
     #[test]

@@ -10,11 +10,11 @@ use crate::error::Result;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::run::Resources;
-use crate::settings::Measure;
+use crate::settings::{Measure, Verify};
 use crate::shingle::{Shingler, sort_distinct};
 use crate::sketched::{Sketched, Sketcher};
 use crate::supply::{Asked, ShingleLists, Supply, Take};
-use crate::verify::{containment, jaccard};
+use crate::verify::{containment, edit_similarity, jaccard};
 use crate::watch::{Stage, Watch, check_cancelled};
 
 /// Bytes of text that are sketched at a time; also how often a run hears that it should stop.
@@ -46,15 +46,18 @@ impl Plan {
 
     /// How alike two records are, exactly. Containment: how much of the left one is in the right one.
     pub fn similarity(&self, left: Content<'_>, right: Content<'_>) -> f64 {
-        let mut shingler = self.shingler();
+        let mut supplier = self.supplier();
         let [left, right] = [left, right].map(|content| {
             let mut elements = Vec::new();
-            append(&mut shingler, content, &mut elements);
-            let distinct = sort_distinct(&mut elements);
-            elements.truncate(distinct);
+            append(&mut supplier, content, &mut elements);
+            if self.settings().verify != Verify::Edit {
+                let distinct = sort_distinct(&mut elements);
+                elements.truncate(distinct);
+            }
             elements
         });
         match self.settings().measure {
+            _ if self.settings().verify == Verify::Edit => edit_similarity(&left, &right),
             Measure::Jaccard => jaccard(&left, &right),
             Measure::Containment => containment(&left, &right),
         }
@@ -115,7 +118,7 @@ struct Again<'a> {
 
 impl Supply for Again<'_> {
     fn supply(&self, asked: &[Asked], take: &Take<'_>) -> Result<()> {
-        let tools = || (self.plan.shingler(), ShingleLists::default());
+        let tools = || (self.plan.supplier(), ShingleLists::default());
         asked.par_chunks(SUPPLIED).enumerate().try_for_each_init(tools, |(shingler, lists), (run, asked)| {
             lists.clear();
             for asked in asked {
@@ -143,10 +146,11 @@ mod tests {
 
     #[test]
     fn records_in_memory_are_found_alike_as_records_that_pass_by() {
+        // Families of seven or so, whose members differ in one word.
         let text = |at: usize| {
-            let words: Vec<String> =
-                (0..60).map(|word| ((at % 300) * 61 + word * (1 + at / 300)).to_string()).collect();
-            words.join(" ") + if at % 7 == 0 { " and some more" } else { "" }
+            let changed = at / 300 * 7;
+            let word = |word: usize| if word == changed { at } else { 10_000 + at % 300 * 61 + word };
+            (0..60).map(|at| word(at).to_string()).collect::<Vec<_>>().join(" ")
         };
         let texts: Vec<String> = (0..2_000).map(text).collect();
         let contents: Vec<Content<'_>> = texts.iter().map(|text| Content::Text(text)).collect();

@@ -37,7 +37,8 @@
 //! - Sets are compared by the 64-bit hashes of their elements, and sketched by 32 bits of those: collisions are one in
 //!   2⁶⁴ for a pair of elements, and add less than 0.001 to the estimate for sets of two million elements.
 //! - Fewer than 2³² records a run.
-//! - Containment is found through inverted lists of all shingles, not through sketches.
+//! - Containment is found through selected shingles ([`fingerprint`]): surely where both texts share a verbatim run of
+//!   w + k − 1 tokens (12 by default), or one of them is short. [`Settings::exact`] lists all shingles.
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
@@ -56,6 +57,7 @@ mod shard;
 mod band;
 pub mod batch;
 mod exact;
+pub mod fingerprint;
 mod group;
 pub mod normalize;
 pub mod shingle;
@@ -69,9 +71,12 @@ mod collection;
 mod compare;
 mod held;
 pub mod index;
+mod observed;
 mod outcome;
+mod passages;
 mod run;
 mod sketched;
+mod sources;
 mod spans;
 pub mod stages;
 mod supply;
@@ -79,11 +84,13 @@ pub mod work;
 
 pub use audit::{Audit, Interval};
 pub use batch::{Batch, Content, KeepValue, RecordNumber, hash_item};
-pub use compare::{Comparison, Estimate, Passage};
+pub use compare::{Comparison, Estimate};
 pub use error::{Error, ErrorKind, Result};
+pub use fingerprint::Selection;
 pub use held::Held;
 pub use index::{Answer, Index, IndexOptions, Info, Item, Match, Query, Snapshot};
-pub use outcome::{Group, Outcome, Pair, Summary};
+pub use outcome::{Group, HotBucket, Outcome, Pair, Summary};
+pub use passages::Passage;
 pub use plan::{BucketRule, Method, Plan, Scheme};
 pub use run::{Resources, dedup};
 pub use settings::{Bands, Grouping, Keep, Measure, Normalize, Settings, Shingles, Step, Verify};
@@ -91,6 +98,7 @@ pub use shard::Shard;
 pub use shingle::{Shape, Shingler};
 pub use sketch::{Damage, MinHash, Mismatch, Sketch};
 pub use sketched::{Sketched, Sketcher};
+pub use sources::{Document, Explanation, Source};
 pub use spans::Characters;
 pub use supply::{Asked, ShingleLists, Supply, Take};
 pub use watch::{Stage, Unwatched, Watch};

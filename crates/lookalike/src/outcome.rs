@@ -7,6 +7,7 @@ use crate::classes::Classes;
 use crate::error::{Error, ErrorKind, Result};
 use crate::group::{Assignment, anchored};
 use crate::lists::Lists;
+use crate::observed::{BINS, Observed, bin, pairs_of};
 use crate::settings::{Grouping, Measure, Settings, Verify};
 use crate::verify::Edge;
 
@@ -37,6 +38,15 @@ impl Group {
     pub fn size(&self) -> usize {
         self.members.len() + 1
     }
+}
+
+/// Records that share a key: a template, a licence, a menu, or copies of each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HotBucket {
+    /// How many different records share it; identical ones count once.
+    pub members: usize,
+    /// A few of them, from all over the bucket.
+    pub sample: Vec<usize>,
 }
 
 /// What a run counted.
@@ -87,6 +97,7 @@ pub struct Outcome {
     /// For each record, how many have it as their keeper.
     pub(crate) sizes: Vec<u32>,
     pub(crate) summary: Summary,
+    pub(crate) observed: Observed,
 }
 
 impl Outcome {
@@ -176,6 +187,50 @@ impl Outcome {
         })
     }
 
+    /// How alike the pairs are that were looked at, in equal parts from 0 to 1: pairs of records in each. Below the
+    /// threshold, those that the bands brought together; there are more.
+    pub fn histogram(&self) -> Vec<u64> {
+        let mut counts = self.observed.below.clone();
+        counts.resize(BINS, 0);
+        for edge in &self.edges {
+            counts[bin(edge.similarity)] += pairs_of(edge, &self.classes);
+        }
+        counts[BINS - 1] += self.classes.count_pairs(std::iter::empty(), self.settings.measure);
+        counts
+    }
+
+    /// The pairs just above the threshold and those just below it, the nearest first, at most so many of each. Identical
+    /// records are represented by one of them. Below it, only pairs that were verified; none without sketches.
+    pub fn borderline(&self, at_most: usize) -> [Vec<Pair>; 2] {
+        let pair = |edge: &Edge| {
+            let (left, right) = (self.classes.representative(edge.left), self.classes.representative(edge.right));
+            let (left, right) = (left as usize, right as usize);
+            let is_turned = self.settings.measure == Measure::Jaccard && left > right;
+            let (left, right) = if is_turned { (right, left) } else { (left, right) };
+            Pair { left, right, similarity: edge.similarity }
+        };
+        let order = |left: &&Edge, right: &&Edge| {
+            left.similarity.total_cmp(&right.similarity).then((left.left, left.right).cmp(&(right.left, right.right)))
+        };
+        let mut above: Vec<&Edge> = self.edges.iter().collect();
+        if above.len() > at_most {
+            above.select_nth_unstable_by(at_most, order);
+            above.truncate(at_most);
+        }
+        above.sort_unstable_by(order);
+        [above.into_iter().map(pair).collect(), self.observed.nearest.iter().take(at_most).map(pair).collect()]
+    }
+
+    /// The most crowded buckets, the largest first.
+    pub fn hot_buckets(&self) -> Vec<HotBucket> {
+        let record = |class: &u32| self.classes.representative(*class) as usize;
+        let bucket = |(members, sample): &(usize, Vec<u32>)| HotBucket {
+            members: *members,
+            sample: sample.iter().map(record).collect(),
+        };
+        self.observed.hottest.iter().map(bucket).collect()
+    }
+
     /// What the run counted.
     pub fn summary(&self) -> &Summary {
         &self.summary
@@ -183,6 +238,56 @@ impl Outcome {
 
     /// What a run at a higher threshold with the same bands would have found, without that run.
     pub fn at_threshold(&self, threshold: f64) -> Result<Outcome> {
+        let settings = Settings { threshold, ..self.settings.clone() };
+        let (edges, assignment) = self.regroup(threshold)?;
+        let mut outcome = Outcome { settings, edges, assignment, ..self.clone() };
+        outcome.count();
+        Ok(outcome)
+    }
+
+    /// What [`Outcome::at_threshold`] would count, for those who want to know no more.
+    pub fn summary_at(&self, threshold: f64) -> Result<Summary> {
+        let (edges, assignment) = self.regroup(threshold)?;
+        let mut summary = self.summary.clone();
+        summary.count(&sizes_of(&assignment), self.old(), edges.len());
+        Ok(summary)
+    }
+
+    /// The highest threshold at which at most so many records are kept.
+    ///
+    /// # Errors
+    /// Where more are kept at the threshold of the run, or another one cannot be had.
+    pub fn threshold_for(&self, most_kept: u64) -> Result<f64> {
+        let kept = |threshold: f64| self.summary_at(threshold).map(|summary| summary.kept);
+        let lowest = self.settings.threshold;
+        if kept(lowest)? > most_kept {
+            return Err(Error::new(
+                ErrorKind::Unavailable,
+                format!("at {lowest}, {} records are kept, more than {most_kept}", self.summary.kept),
+            )
+            .advise("choose a lower threshold to search from, or a larger size"));
+        }
+        if kept(1.0)? <= most_kept {
+            return Ok(1.0);
+        }
+        // Where the answer changes: at the similarities that there are.
+        let mut steps: Vec<f64> = self.edges.iter().map(|edge| edge.similarity).collect();
+        steps.sort_unstable_by(f64::total_cmp);
+        steps.dedup();
+        let (mut fits, mut too_many, mut best) = (0, steps.len(), lowest);
+        while fits < too_many {
+            let middle = fits.midpoint(too_many);
+            if kept(steps[middle])? <= most_kept {
+                (fits, best) = (middle + 1, steps[middle]);
+            } else {
+                too_many = middle;
+            }
+        }
+        Ok(best)
+    }
+
+    /// The pairs of classes that are alike at a higher threshold, and who is kept then.
+    fn regroup(&self, threshold: f64) -> Result<(Vec<Edge>, Assignment)> {
         if !(threshold >= self.settings.threshold && threshold <= 1.0) {
             return Err(Error::new(
                 ErrorKind::Unavailable,
@@ -193,38 +298,45 @@ impl Outcome {
                 self.settings.threshold
             )));
         }
-        if self.settings.group != Grouping::Anchored || self.settings.verify != Verify::Exact {
+        if self.settings.group != Grouping::Anchored || !matches!(self.settings.verify, Verify::Exact | Verify::Edit) {
             return Err(Error::new(
                 ErrorKind::Unavailable,
                 "another threshold needs verified pairs and anchored groups",
             )
             .advise("run with --verify exact and --group anchored"));
         }
-        let settings = Settings { threshold, ..self.settings.clone() };
         let edges: Vec<Edge> = self.edges.iter().copied().filter(|edge| edge.similarity >= threshold).collect();
-        let assignment = anchored(&self.classes, &edges, settings.measure);
-        let mut outcome = Outcome { settings, edges, assignment, ..self.clone() };
-        outcome.count();
-        Ok(outcome)
+        let assignment = anchored(&self.classes, &edges, self.settings.measure);
+        Ok((edges, assignment))
     }
 
     /// Counts what the assignment says into the summary.
     pub(crate) fn count(&mut self) {
-        self.sizes = vec![0u32; self.len()];
-        for keeper in &self.assignment.keeper_of {
-            self.sizes[*keeper as usize] += 1;
-        }
-        let old = self.old();
-        let sizes = &self.sizes;
-        let summary = &mut self.summary;
-        summary.old = old as u64;
-        summary.records = (self.numbers.len() - old) as u64;
-        summary.alike = self.edges.len() as u64;
-        summary.groups = sizes.iter().filter(|size| **size > 1).count() as u64;
-        summary.largest = sizes.iter().copied().max().filter(|size| *size > 1).unwrap_or(0).into();
-        summary.kept = sizes[old..].iter().filter(|size| **size > 0).count() as u64;
-        summary.dropped = summary.records - summary.kept;
+        self.sizes = sizes_of(&self.assignment);
+        self.summary.count(&self.sizes, self.classes.records().1, self.edges.len());
     }
+}
+
+impl Summary {
+    /// Counts what groups of these sizes mean; the first so many records are old.
+    fn count(&mut self, sizes: &[u32], old: usize, alike: usize) {
+        self.old = old as u64;
+        self.records = (sizes.len() - old) as u64;
+        self.alike = alike as u64;
+        self.groups = sizes.iter().filter(|size| **size > 1).count() as u64;
+        self.largest = sizes.iter().copied().max().filter(|size| *size > 1).unwrap_or(0).into();
+        self.kept = sizes[old..].iter().filter(|size| **size > 0).count() as u64;
+        self.dropped = self.records - self.kept;
+    }
+}
+
+/// For each record, how many have it as their keeper.
+fn sizes_of(assignment: &Assignment) -> Vec<u32> {
+    let mut sizes = vec![0u32; assignment.keeper_of.len()];
+    for keeper in &assignment.keeper_of {
+        sizes[*keeper as usize] += 1;
+    }
+    sizes
 }
 
 /// For each class, the classes that it makes pairs with as the left one.

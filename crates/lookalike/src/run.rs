@@ -8,7 +8,9 @@ use crate::classes::Classes;
 use crate::collection::Collection;
 use crate::error::{Error, ErrorKind, Result};
 use crate::exact;
+use crate::fingerprint::find_contained;
 use crate::group::{anchored, connected};
+use crate::observed::Observed;
 use crate::outcome::{Outcome, Summary};
 use crate::plan::{Method, Plan, Scheme};
 use crate::settings::{Grouping, Measure, Settings, Verify};
@@ -16,7 +18,7 @@ use crate::shard::Shard;
 use crate::shingle::Shape;
 use crate::sketched::{Sketched, Sketcher};
 use crate::supply::Supply;
-use crate::verify::{self, Edge, containment, jaccard, similarities};
+use crate::verify::{self, Edge, containment, measure_of, similarities};
 use crate::watch::{Stage, Unwatched, Watch, check_cancelled};
 use crate::work::{Checkpoint, WorkFile, WorkFolder, WorkWriter, load_or_make};
 
@@ -127,7 +129,7 @@ impl Plan {
         let classes = Classes::new(collection, &settings.keep)?;
         check_cancelled(watch)?;
         summary.classes = classes.len() as u64;
-        let edges = self.find_edges(collection, &classes, &mut summary, watch)?;
+        let (edges, observed) = self.find_edges(collection, &classes, &mut summary, watch)?;
 
         watch.begin(Stage::Group, None);
         check_cancelled(watch)?;
@@ -135,7 +137,7 @@ impl Plan {
             Grouping::Anchored => Ok(anchored(&classes, &edges, settings.measure)),
             Grouping::Connected => {
                 let measure = match settings.measure {
-                    Measure::Jaccard => jaccard,
+                    Measure::Jaccard => measure_of(collection),
                     Measure::Containment => containment,
                 };
                 connected(&classes, &edges, |pairs| similarities(collection, &classes, pairs, measure))
@@ -143,8 +145,8 @@ impl Plan {
         };
         let assignment = load_or_make(collection.resources().work, "groups", Stage::Group, watch, group)?;
         let numbers = collection.numbers().to_vec();
-        let mut outcome =
-            Outcome { settings: settings.clone(), numbers, classes, edges, assignment, sizes: Vec::new(), summary };
+        let (settings, sizes) = (settings.clone(), Vec::new());
+        let mut outcome = Outcome { settings, numbers, classes, edges, assignment, sizes, summary, observed };
         outcome.count();
         Ok(outcome)
     }
@@ -167,7 +169,7 @@ impl Plan {
         let banding = self.banding(&scheme, &collection, &classes, watch);
         match stage {
             Stage::Band => banding.prepare(shard),
-            Stage::Verify if self.settings().verify == Verify::Exact => {
+            Stage::Verify if matches!(self.settings().verify, Verify::Exact | Verify::Edit) => {
                 verify::verify_part(&collection, &classes, &mut banding.find()?.pairs, shard, watch)
             }
             _ => Ok(()),
@@ -186,26 +188,27 @@ impl Plan {
         let passes = move |agreeing: u32| match check {
             Verify::Exact => agreeing >= least_agreement,
             Verify::Estimate => f64::from(agreeing) / slots >= threshold,
-            Verify::Off => true,
+            // Few edits can cost many shingles.
+            Verify::Edit | Verify::Off => true,
         };
         let bands = scheme.bands.keys() as usize;
         Banding { collection, classes, bands, rule: self.bucket_rule(), passes, watch }
     }
 
-    /// The pairs of classes that are alike, by whichever method the plan names.
+    /// The pairs of classes that are alike, by whichever method the plan names, and what was seen on the way.
     fn find_edges(
         &self,
         collection: &Collection<'_>,
         classes: &Classes,
         summary: &mut Summary,
         watch: &dyn Watch,
-    ) -> Result<Vec<Edge>> {
+    ) -> Result<(Vec<Edge>, Observed)> {
         let settings = self.settings();
         let threshold = settings.threshold;
         match self.method() {
             Method::Sketches(scheme) => {
                 let candidates = self.banding(&scheme, collection, classes, watch).find()?;
-                let Candidates { pairs, comparisons, bounded } = candidates;
+                let Candidates { pairs, comparisons, bounded, mut observed } = candidates;
                 summary.comparisons = comparisons;
                 summary.candidates = pairs.len() as u64;
                 summary.bounded_buckets = bounded.buckets;
@@ -213,17 +216,31 @@ impl Plan {
                 let across = pairs.iter().map(|pair| (pair.left, pair.right));
                 watch.expect_pairs(classes.count_pairs(across, settings.measure));
                 let edges = match settings.verify {
-                    Verify::Exact => verify::verify(collection, classes, threshold, pairs, watch)?,
+                    Verify::Exact | Verify::Edit => {
+                        verify::verify(collection, classes, threshold, pairs, &mut observed, watch)?
+                    }
                     Verify::Estimate | Verify::Off => pairs,
                 };
                 let lost = || estimate_lost(collection, classes, &bounded, &edges, threshold).map(Lost);
                 summary.bounded_lost_pairs =
                     load_or_make(collection.resources().work, "lost", Stage::Verify, watch, lost)?.0;
-                Ok(edges)
+                Ok((edges, observed))
             }
-            Method::InvertedLists => {
+            Method::Fingerprints(selection) if !collection.holds_sets() => {
                 watch.begin(Stage::Verify, Some(classes.len() as u64));
-                exact::find_all(collection, classes, settings.measure, threshold, watch)
+                let found = find_contained(collection, classes, selection, self.bucket_rule(), threshold, watch)?;
+                summary.candidates = found.candidates;
+                summary.comparisons = found.candidates;
+                summary.bounded_buckets = found.bounded_lists;
+                summary.bounded_comparisons = found.bounded_comparisons;
+                let pairs = found.edges.iter().map(|edge| (edge.left, edge.right));
+                watch.expect_pairs(classes.count_pairs(pairs, settings.measure));
+                Ok((found.edges, Observed::default()))
+            }
+            Method::InvertedLists | Method::Fingerprints(_) => {
+                watch.begin(Stage::Verify, Some(classes.len() as u64));
+                let edges = exact::find_all(collection, classes, settings.measure, threshold, watch)?;
+                Ok((edges, Observed::default()))
             }
         }
     }
@@ -258,7 +275,7 @@ fn estimate_lost(
         .filter(|(left, right, _)| classes.may_pair(*left, *right) && !is_found(*left, *right))
         .collect();
     let pairs: Vec<(u32, u32)> = missed.iter().map(|(left, right, _)| (*left, *right)).collect();
-    let similarities = similarities(collection, classes, &pairs, jaccard)?;
+    let similarities = similarities(collection, classes, &pairs, measure_of(collection))?;
     let records = |class: u32| classes.members(class).len() as f64;
     let lost = missed.iter().zip(similarities).filter(|(_, similarity)| *similarity >= threshold);
     Ok(lost.map(|((left, right, weight), _)| weight * records(*left) * records(*right)).sum::<f64>().round() as u64)

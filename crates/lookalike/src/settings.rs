@@ -8,6 +8,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::fingerprint::Selection;
 use crate::plan::Plan;
 
 /// Everything that decides an answer. Nothing here depends on the machine.
@@ -34,6 +35,9 @@ pub struct Settings {
     pub verify: Verify,
     /// Compare through inverted lists, without sketches: nothing is missed.
     pub exact: bool,
+    /// Which shingles of a text containment is looked for by; `None`: winnowing with windows of 8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fingerprints: Option<Selection>,
     /// How pairs become groups.
     pub group: Grouping,
     /// Which record of a group is kept.
@@ -55,6 +59,7 @@ impl Default for Settings {
             bands: None,
             verify: Verify::Exact,
             exact: false,
+            fingerprints: None,
             group: Grouping::Anchored,
             keep: Keep::First,
             seed: 1,
@@ -113,6 +118,11 @@ impl Settings {
         Self { exact, ..self }
     }
 
+    /// Sets which shingles of a text containment is looked for by.
+    pub fn fingerprints(self, selection: Selection) -> Self {
+        Self { fingerprints: Some(selection), ..self }
+    }
+
     /// Sets how pairs become groups.
     pub fn group(self, group: Grouping) -> Self {
         Self { group, ..self }
@@ -154,6 +164,8 @@ pub enum Verify {
     Exact,
     /// By their sketches: pairs whose estimate reaches the threshold. Similarities are estimates.
     Estimate,
+    /// By the edits that make one text out of the other: 1 − edits / the longer one, in characters of the normalised texts.
+    Edit,
     /// Not at all: every candidate is a pair. Similarities are estimates.
     Off,
 }

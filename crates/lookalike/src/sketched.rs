@@ -4,7 +4,7 @@ use crate::band::BandKeys;
 use crate::batch::{Batch, Content, KeepValue, RecordNumber};
 use crate::hash::{combine, fingerprint};
 use crate::plan::{Method, Plan};
-use crate::settings::Keep;
+use crate::settings::{Keep, Verify};
 use crate::shingle::{Shape, Shingler};
 use crate::sketch::MinHash;
 use crate::supply::ShingleLists;
@@ -14,10 +14,13 @@ use crate::work::Stored;
 #[derive(Clone, Debug)]
 pub struct Sketcher {
     shingler: Shingler,
+    /// What gives the elements that are verified, where those are not the shingles.
+    supplier: Option<Shingler>,
     sketching: Option<(MinHash, BandKeys)>,
     keeps_lengths: bool,
     keeps_shingles: bool,
     shingles: Vec<u64>,
+    supplied: Vec<u64>,
     sketch: Vec<u32>,
     /// The keys of a batch, record by record.
     keys: Vec<u64>,
@@ -28,7 +31,7 @@ pub struct Sketcher {
 pub struct Sketched {
     pub(crate) numbers: Vec<RecordNumber>,
     pub(crate) shapes: Vec<Shape>,
-    /// Shingles of each record, repeats counted.
+    /// Elements by which each record is verified, repeats counted.
     pub(crate) shingle_counts: Vec<u32>,
     /// Of each record's shingles as they came, and of the value that it may only meet itself with.
     pub(crate) fingerprints: Vec<u128>,
@@ -45,6 +48,8 @@ pub struct Sketched {
     pub(crate) keys: Vec<u64>,
     /// The shingles themselves, where nobody could supply them again.
     pub(crate) shingles: Option<ShingleLists>,
+    /// Whether any record is a set, whose elements have no order.
+    pub(crate) holds_sets: bool,
     /// The work file that holds fingerprints, marks, slots and keys, if they are not here.
     pub(crate) stored: Option<Stored>,
 }
@@ -54,15 +59,17 @@ impl Sketcher {
         let settings = plan.settings();
         Self {
             shingler: plan.shingler(),
+            supplier: (settings.verify == Verify::Edit).then(|| plan.supplier()),
             sketching: match plan.method() {
                 Method::Sketches(scheme) => {
                     Some((MinHash::new(scheme.slots as usize, settings.seed), BandKeys::new(&scheme, settings.seed)))
                 }
-                Method::InvertedLists => None,
+                Method::InvertedLists | Method::Fingerprints(_) => None,
             },
             keeps_lengths: matches!(settings.keep, Keep::Longest | Keep::Shortest),
             keeps_shingles: true,
             shingles: Vec::new(),
+            supplied: Vec::new(),
             sketch: Vec::new(),
             keys: Vec::new(),
         }
@@ -98,12 +105,29 @@ impl Sketcher {
             self.shingles.clear();
             let shape = match content {
                 Content::Text(text) => self.shingler.append_text(text, &mut self.shingles),
-                Content::Set(items) => self.shingler.append_set(items, &mut self.shingles),
+                Content::Set(items) => {
+                    sketched.holds_sets = true;
+                    self.shingler.append_set(items, &mut self.shingles)
+                }
             };
             let within = sketched.within.get(record).copied().unwrap_or(0);
+            let supplied = match &mut self.supplier {
+                None => &self.shingles,
+                Some(supplier) => {
+                    self.supplied.clear();
+                    match content {
+                        Content::Text(text) => supplier.append_text(text, &mut self.supplied),
+                        Content::Set(items) => supplier.append_set(items, &mut self.supplied),
+                    };
+                    &self.supplied
+                }
+            };
             sketched.shapes.push(shape);
-            sketched.shingle_counts.push(self.shingles.len().try_into().unwrap_or(u32::MAX));
-            sketched.fingerprints.push(fingerprint(&self.shingles, within));
+            sketched.shingle_counts.push(supplied.len().try_into().unwrap_or(u32::MAX));
+            sketched.fingerprints.push(fingerprint(supplied, within));
+            if let Some(lists) = &mut sketched.shingles {
+                lists.push(supplied);
+            }
             if self.keeps_lengths {
                 sketched.lengths.push(match content {
                     Content::Text(text) => text.chars().count() as u64,
@@ -126,9 +150,6 @@ impl Sketcher {
                     combine(&[least, greatest, within])
                 }
             });
-            if let Some(lists) = &mut sketched.shingles {
-                lists.push(&self.shingles);
-            }
         }
         sketched.keys = turned(&self.keys, records);
         sketched

@@ -1,12 +1,16 @@
 //! How good the answers are on real corpora: recall and precision against the exact answer, the exact answer against
 //! files made elsewhere, and pairs against labels.
 //!
+//! The passages that are taken over have a measure of their own; `--only passages` measures nothing else.
+//!
 //! `quality DATA [--seeds N] [--only NAME] [--output FILE]`
 
+mod alignment;
 mod corpora;
 mod exact_files;
 mod file_words;
 mod labels;
+mod plagdet;
 mod recall;
 mod records;
 mod report;
@@ -45,7 +49,10 @@ fn main() -> Result<()> {
         );
         measured.push(one);
     }
-    let page = report::page(&measured, asked.seeds, &cpu_model(), start.elapsed().as_secs_f64());
+    let passages = (asked.only.is_empty() || asked.only == "passages").then(|| alignment::measure(&asked.data));
+    let passages = passages.transpose().context("passages")?;
+    let mut page = report::page(&measured, asked.seeds, &cpu_model(), start.elapsed().as_secs_f64());
+    page.extend(passages.iter().map(alignment::Measured::section));
     println!("{page}");
     if let Some(output) = &asked.output {
         if let Some(folder) = output.parent() {
@@ -53,7 +60,8 @@ fn main() -> Result<()> {
         }
         std::fs::write(output, &page).with_context(|| format!("cannot write {}", output.display()))?;
     }
-    let broken: Vec<String> = measured.iter().flat_map(Measured::broken_promises).collect();
+    let mut broken: Vec<String> = measured.iter().flat_map(Measured::broken_promises).collect();
+    broken.extend(passages.iter().flat_map(alignment::Measured::broken_promises));
     if !broken.is_empty() {
         bail!("below the promise: {}", broken.join("; "));
     }

@@ -1,6 +1,6 @@
 //! How alike two texts are, and the passages they share, as JSON.
 
-use lookalike::{Characters, Comparison};
+use lookalike::{Characters, Comparison, Passage};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -23,16 +23,20 @@ pub(crate) struct ComparisonAnswer {
     estimate: Option<f64>,
     /// The standard error of that estimate.
     standard_error: Option<f64>,
-    /// What both have in common, in the order of the left text.
+    /// What both have in common, in the order of the left text: verbatim, or with small edits.
     passages: Vec<PassageAnswer>,
+    /// Passages whose words were changed or put in another order, as far as they are not among `passages`.
+    reworded: Vec<PassageAnswer>,
 }
 
-/// A run of tokens that both texts have. Spans are `[start, end)` in characters (Unicode code points), not bytes and not
+/// Something that both texts have. Spans are `[start, end)` in characters (Unicode code points), not bytes and not
 /// UTF-16 units.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct PassageAnswer {
-    /// How many tokens it has.
+    /// How many of its tokens both texts have.
     tokens: usize,
+    /// How much of it is the same: those tokens over all tokens of its longer side. 1 if it is verbatim.
+    similarity: f64,
     /// Where it stands in the left text.
     left: [usize; 2],
     /// Where it stands in the right text.
@@ -52,16 +56,18 @@ impl ComparisonAnswer {
             right_shingles: comparison.right_shingles,
             estimate: comparison.estimate.map(|estimate| estimate.similarity),
             standard_error: comparison.estimate.map(|estimate| estimate.standard_error),
-            passages: passages_of(comparison, left, right),
+            passages: passages_of(&comparison.passages, left, right),
+            reworded: passages_of(&comparison.reworded, left, right),
         }
     }
 }
 
-/// The shared passages, their spans in characters.
-pub(crate) fn passages_of(comparison: &Comparison, left: &str, right: &str) -> Vec<PassageAnswer> {
+/// Passages, their spans in characters.
+pub(crate) fn passages_of(passages: &[Passage], left: &str, right: &str) -> Vec<PassageAnswer> {
     let (in_left, in_right) = (Characters::of(left), Characters::of(right));
-    let passages = comparison.passages.iter().map(|passage| PassageAnswer {
+    let passages = passages.iter().map(|passage| PassageAnswer {
         tokens: passage.tokens,
+        similarity: passage.similarity,
         left: in_left.span(&passage.left),
         right: in_right.span(&passage.right),
         text: left[passage.left.clone()].to_owned(),

@@ -2,6 +2,8 @@
 
 mod comparison;
 mod plan;
+mod sources;
 
 pub(crate) use comparison::{ComparisonAnswer, PassageAnswer, passages_of};
 pub(crate) use plan::PlanAnswer;
+pub(crate) use sources::SourcesAnswer;

@@ -7,6 +7,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use lookalike_io::{FieldPath, Format, Input, Inputs, OnError, ReadOptions};
 
+use crate::boilerplate::Commonness;
 use crate::stdin::Stdin;
 
 /// How records are read.
@@ -39,6 +40,12 @@ pub(crate) struct InputArguments {
     /// Compare with these records or this index too: new versus old. What is old is never dropped
     #[arg(long, value_name = "FILES|INDEX", num_args = 1, action = clap::ArgAction::Append)]
     pub(crate) against: Vec<PathBuf>,
+    /// Leave out shingles that are in more than N records, or N % of them, as menus and licences are
+    #[arg(long, value_name = "N|N%", help_heading = "Matching")]
+    pub(crate) ignore_common: Option<Commonness>,
+    /// Leave out the shingles of the texts in this file: a template, a licence
+    #[arg(long, value_name = "FILE", help_heading = "Matching", num_args = 1, action = clap::ArgAction::Append)]
+    pub(crate) ignore: Vec<PathBuf>,
     /// Compare only records that have the same value in this field
     #[arg(long, value_name = "FIELD")]
     pub(crate) within: Option<FieldPath>,

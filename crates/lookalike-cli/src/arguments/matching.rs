@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use lookalike::{Bands, Grouping, Keep, Measure, Normalize, Plan, Settings, Shingles, Verify};
+use lookalike::{Bands, Grouping, Keep, Measure, Normalize, Plan, Selection, Settings, Shingles, Verify};
 
 /// What counts as alike, and which record of a group is kept.
 #[derive(Debug, Args)]
@@ -34,12 +34,16 @@ pub(crate) struct MatchArguments {
     /// more pairs, more rows fewer
     #[arg(long, value_name = "BxR")]
     pub(crate) bands: Option<Bands>,
-    /// How candidates are checked: exact; by the estimate from the sketches; or off
+    /// How candidates are checked: exact; by the estimate from the sketches; by the edits between the texts; or off
     #[arg(long, value_name = "HOW", default_value = "exact")]
     pub(crate) verify: VerifyName,
     /// Compare without sketches: slower, and nothing is missed
     #[arg(long)]
     pub(crate) exact: bool,
+    /// Which shingles containment finds its candidates by: winnow:W, the least of every W in a row, or
+    /// mod:P [default: winnow:8, which finds every shared run of 12 words]
+    #[arg(long, value_name = "WHICH")]
+    pub(crate) fingerprints: Option<Selection>,
     /// anchored: every member is alike to its keeper; connected: to some other member
     #[arg(long, value_name = "HOW", default_value = "anchored")]
     pub(crate) group: GroupingName,
@@ -70,6 +74,7 @@ impl From<MeasureName> for Measure {
 pub(crate) enum VerifyName {
     Exact,
     Estimate,
+    Edit,
     Off,
 }
 
@@ -94,9 +99,11 @@ impl MatchArguments {
             verify: match self.verify {
                 VerifyName::Exact => Verify::Exact,
                 VerifyName::Estimate => Verify::Estimate,
+                VerifyName::Edit => Verify::Edit,
                 VerifyName::Off => Verify::Off,
             },
             exact: self.exact,
+            fingerprints: self.fingerprints,
             group: match self.group {
                 GroupingName::Anchored => Grouping::Anchored,
                 GroupingName::Connected => Grouping::Connected,

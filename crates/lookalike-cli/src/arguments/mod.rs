@@ -55,12 +55,16 @@ pub(crate) enum Command {
     Groups(crate::command::groups::GroupsArguments),
     /// Say how alike two documents are, and which passages they share
     Compare(crate::command::compare::CompareArguments),
+    /// Say which parts of a document come from where, the best explanation first
+    Sources(crate::command::sources::SourcesArguments),
     /// Make, change and look after an index of records
     Index(crate::command::index::IndexArguments),
     /// Say what in an index is like these records
     Query(crate::command::query::QueryArguments),
     /// Explain what settings mean: bands, S-curve, recall, memory. Reads no data
     Plan(crate::command::plan::PlanArguments),
+    /// Say what each threshold would drop, from one run
+    Sweep(crate::command::sweep::SweepArguments),
     /// Measure recall and precision on this data, against the exact answer
     Audit(crate::command::audit::AuditArguments),
     /// Answer over HTTP: search, compare and update an index; with a page for browsers
@@ -89,9 +93,12 @@ pub(crate) struct GlobalArguments {
     /// How to show progress
     #[arg(long, global = true, value_name = "HOW", default_value = "auto", help_heading = "Global")]
     pub(crate) progress: ShowProgress,
-    /// Give the summary as JSON on stderr; for compare, plan and audit the answer as JSON on stdout
+    /// Give the summary as JSON on stderr; for compare, sources, plan, audit and sweep the answer on stdout
     #[arg(long, global = true, help_heading = "Global")]
     pub(crate) json: bool,
+    /// Whether -t was typed, which cannot be told from its value. A configuration file asks no question.
+    #[arg(skip)]
+    pub(crate) typed_threshold: bool,
 }
 
 /// When to do something that suits terminals.
@@ -180,10 +187,13 @@ pub(crate) fn parse(typed: Vec<OsString>) -> Result<Arguments, u8> {
     let arguments = Arguments::from_arg_matches(&matches).map_err(show)?;
     let all = config::with_configuration(&definition, &matches, arguments.global.config.as_deref(), typed)
         .map_err(|error| crate::exit::report(Err(error)))?;
-    let arguments = definition
+    let mut arguments = definition
         .try_get_matches_from(all)
         .and_then(|matches| Arguments::from_arg_matches(&matches))
         .map_err(show_file)?;
+    let typed = matches.subcommand().filter(|(_, command)| command.try_contains_id("threshold").unwrap_or(false));
+    arguments.global.typed_threshold = typed
+        .is_some_and(|(_, command)| command.value_source("threshold") == Some(clap::parser::ValueSource::CommandLine));
     let choice = match arguments.global.color {
         When::Auto => anstream::ColorChoice::Auto,
         When::Always => anstream::ColorChoice::Always,

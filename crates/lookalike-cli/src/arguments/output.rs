@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
+use lookalike_io::error::Shown;
 use lookalike_io::{Input, refuse_overwriting};
 
 /// The form of a list of pairs, groups or dropped records.
@@ -49,11 +50,16 @@ impl ResultArguments {
         self.output.as_deref().filter(|path| path.as_os_str() != "-")
     }
 
-    /// Refuses an output that would take the place of an input.
-    pub(crate) fn check(&self, old: &[Input], new: &[Input]) -> Result<()> {
-        let file: Vec<&Path> = self.file().into_iter().collect();
-        refuse_overwriting(old, &file)?;
-        Ok(refuse_overwriting(new, &file)?)
+    /// Refuses outputs that would take the place of an input, or of each other.
+    pub(crate) fn check(&self, report: Option<&Path>, old: &[Input], new: &[Input]) -> Result<()> {
+        let files: Vec<&Path> = self.file().into_iter().chain(report).collect();
+        if let [result, report] = files[..]
+            && result == report
+        {
+            bail!("two outputs would be written to {}; give each a file of its own", Shown(result));
+        }
+        refuse_overwriting(old, &files)?;
+        Ok(refuse_overwriting(new, &files)?)
     }
 
     pub(crate) fn format(&self) -> ResultFormat {

@@ -5,11 +5,15 @@ use std::io::Write;
 use anyhow::{Result, bail};
 use clap::Args;
 use lookalike::{Audit, Interval};
+use lookalike_io::{FinishedFile, Input};
 
+use super::Found;
 use crate::arguments::{GlobalArguments, InputArguments, MatchArguments, ResourceArguments};
+use crate::boilerplate;
 use crate::exit::Exit;
 use crate::intake::{self, KeepShingles, Part, Request};
 use crate::progress::Progress;
+use crate::report::ReportArguments;
 
 /// What `audit` takes.
 #[derive(Debug, Args)]
@@ -22,12 +26,13 @@ pub(crate) struct AuditArguments {
     #[arg(long, value_name = "N", default_value_t = 1000, help_heading = "Output")]
     sample: usize,
     #[command(flatten)]
+    report: ReportArguments,
+    #[command(flatten)]
     resources: ResourceArguments,
 }
 
 pub(crate) fn run(arguments: &AuditArguments, global: &GlobalArguments) -> Result<Exit> {
     let progress = Progress::new(global);
-    let plan = arguments.matching.plan()?;
     if !arguments.input.against.is_empty() {
         bail!("audit measures one collection; leave --against out, or name its files as inputs");
     }
@@ -40,16 +45,23 @@ pub(crate) fn run(arguments: &AuditArguments, global: &GlobalArguments) -> Resul
         shingles: KeepShingles::Yes,
         part: Part::Everything,
     };
-    let intake = intake::read(&request, |_, _| Ok(0), &plan, &progress)?;
+    let plan = boilerplate::leave_out(arguments.matching.plan()?, &request, &progress)?;
+    let report = arguments.report.open()?;
+    let check = |old: &[Input], new: &[Input]| arguments.report.check(old, new).map(|()| 0);
+    let intake = intake::read(&request, check, &plan, &progress)?;
     let records = intake.old.into_iter().chain(intake.new).collect();
-    let audit = plan.audit(records, arguments.sample, &progress)?;
+    let (audit, outcome) = plan.audit(records, arguments.sample, &progress)?;
+    let found =
+        Found { plan, records: intake.records, outcome, reader: intake.reader, is_against_index: false, work: None };
+    let report = report.write(&found, Some(&audit), progress.seconds())?;
     progress.finish();
     let mut out = anstream::stdout().lock();
     if global.json {
         writeln!(out, "{}", serde_json::to_string(&audit)?)?;
     } else {
-        write!(out, "{}", in_words(&audit, plan.settings().threshold))?;
+        write!(out, "{}", in_words(&audit, found.plan.settings().threshold))?;
     }
+    report.map(FinishedFile::appear).transpose()?;
     Ok(Exit::Done)
 }
 

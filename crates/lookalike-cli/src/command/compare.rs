@@ -7,12 +7,11 @@ use std::path::PathBuf;
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
 use anyhow::bail;
-use clap::parser::ValueSource;
-use clap::{Args, CommandFactory};
+use clap::Args;
 use lookalike::{Comparison, Measure, Passage};
 
 use crate::answer::ComparisonAnswer;
-use crate::arguments::{Arguments, GlobalArguments, MatchArguments, ReadArguments, ResourceArguments};
+use crate::arguments::{GlobalArguments, MatchArguments, ReadArguments, ResourceArguments};
 use crate::exit::Exit;
 use crate::intake::read_one_text;
 
@@ -33,21 +32,14 @@ pub(crate) struct CompareArguments {
     resources: ResourceArguments,
 }
 
-/// Whether `-t` was typed, which cannot be told from its value. A configuration file asks no question.
-fn asks_for_threshold() -> bool {
-    let typed = Arguments::command().try_get_matches().ok();
-    let compare = typed.as_ref().and_then(|typed| typed.subcommand_matches("compare"));
-    compare.and_then(|compare| compare.value_source("threshold")) == Some(ValueSource::CommandLine)
-}
-
 pub(crate) fn run(arguments: &CompareArguments, global: &GlobalArguments) -> Result<Exit> {
     let plan = arguments.matching.plan()?;
     if arguments.left == arguments.right && arguments.left.as_os_str() == "-" {
         bail!("both documents are standard input; name a file for one of them");
     }
     let (options, tmp) = (arguments.read.options(), arguments.resources.tmp());
-    let left = read_one_text(&arguments.left, &options, &tmp)?;
-    let right = read_one_text(&arguments.right, &options, &tmp)?;
+    let left = read_one_text(&arguments.left, &options, &tmp, "compare")?;
+    let right = read_one_text(&arguments.right, &options, &tmp, "compare")?;
     let comparison = plan.compare(&left, &right);
     let mut out = anstream::stdout().lock();
     if global.json {
@@ -65,7 +57,7 @@ pub(crate) fn run(arguments: &CompareArguments, global: &GlobalArguments) -> Res
         Measure::Jaccard => comparison.jaccard(),
         Measure::Containment => comparison.left_in_right().max(comparison.right_in_left()),
     };
-    let is_no = asks_for_threshold() && similarity < plan.settings().threshold;
+    let is_no = global.typed_threshold && similarity < plan.settings().threshold;
     Ok(if is_no { Exit::No } else { Exit::Done })
 }
 
@@ -91,9 +83,14 @@ fn write_words(out: &mut impl Write, comparison: &Comparison) -> Result<()> {
 
 /// The shared passages by themselves, for a reader who is not at a terminal.
 fn write_passages(out: &mut impl Write, comparison: &Comparison, left: &str) -> Result<()> {
-    for passage in &comparison.passages {
+    let passages = comparison.passages.iter().map(|passage| ("passage ", passage));
+    for (kind, passage) in passages.chain(comparison.reworded.iter().map(|passage| ("reworded", passage))) {
         let text = left[passage.left.clone()].split_whitespace().collect::<Vec<_>>().join(" ");
-        write!(out, "passage      {} tokens: ", passage.tokens)?;
+        write!(out, "{kind}     {} tokens", passage.tokens)?;
+        if passage.similarity < 1.0 {
+            write!(out, ", {:.0} % the same", (100.0 * passage.similarity).floor())?;
+        }
+        write!(out, ": ")?;
         crate::results::write_escaped(out, &text)?;
         writeln!(out)?;
     }
@@ -108,17 +105,29 @@ fn write_highlighted(
     texts: [&str; 2],
 ) -> Result<()> {
     const SHARED: Style = AnsiColor::Green.on_default().bold();
+    const REWORDED: Style = AnsiColor::Yellow.on_default();
     const TITLE: Style = Style::new().underline();
     let sides: [fn(&Passage) -> Range<usize>; 2] = [|passage| passage.left.clone(), |passage| passage.right.clone()];
     for ((text, path), side) in texts.into_iter().zip([&arguments.left, &arguments.right]).zip(sides) {
         writeln!(out, "\n{TITLE}{}{TITLE:#}", lookalike_io::error::Shown(path))?;
-        let mut at = 0;
-        for shared in merged(comparison.passages.iter().map(side).collect()) {
-            write!(out, "{}", harmless(&text[at..shared.start]))?;
-            write!(out, "{SHARED}{}{SHARED:#}", harmless(&text[shared.clone()]))?;
-            at = shared.end;
+        let shared = merged(comparison.passages.iter().map(side).collect());
+        let reworded = merged(comparison.reworded.iter().map(side).collect());
+        let mut edges: Vec<usize> = shared.iter().chain(&reworded).flat_map(|range| [range.start, range.end]).collect();
+        edges.extend([0, text.trim_end().len()]);
+        edges.sort_unstable();
+        let is_in = |ranges: &[Range<usize>], at: usize| {
+            let behind = ranges.partition_point(|range| range.start <= at);
+            behind > 0 && at < ranges[behind - 1].end
+        };
+        for (from, to) in edges.iter().zip(&edges[1..]).filter(|(from, to)| from < to) {
+            let style = match (is_in(&shared, *from), is_in(&reworded, *from)) {
+                (true, _) => SHARED,
+                (_, true) => REWORDED,
+                _ => Style::new(),
+            };
+            write!(out, "{style}{}{style:#}", harmless(&text[*from..*to]))?;
         }
-        writeln!(out, "{}", harmless(text[at..].trim_end()))?;
+        writeln!(out)?;
     }
     Ok(())
 }

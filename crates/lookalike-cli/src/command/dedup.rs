@@ -20,6 +20,7 @@ use crate::load::load_some;
 use crate::memory::Budget;
 use crate::names::Records;
 use crate::progress::Progress;
+use crate::report::{Report, ReportArguments};
 use crate::results::{Cell, Column, Sink, Table};
 use crate::summary;
 use crate::try_each::try_each;
@@ -38,6 +39,8 @@ pub(crate) struct DedupArguments {
     output: DedupOutput,
     #[command(flatten)]
     limit: PairLimit,
+    #[command(flatten)]
+    report: ReportArguments,
     #[command(flatten)]
     pub(super) resources: ResourceArguments,
 }
@@ -61,7 +64,11 @@ impl DedupArguments {
         let wanted = Wanted {
             typed: &self.input.inputs,
             output: output.file(),
-            lists: [&output.dropped, &output.pairs].into_iter().flatten().map(PathBuf::as_path).collect(),
+            lists: [&output.dropped, &output.pairs, &self.report.report]
+                .into_iter()
+                .flatten()
+                .map(PathBuf::as_path)
+                .collect(),
             writes_records: output.writes_records(),
             annotates: output.annotate,
         };
@@ -82,6 +89,9 @@ struct DedupOutput {
     /// List every similar pair
     #[arg(long, value_name = "FILE")]
     pairs: Option<PathBuf>,
+    /// Raise the threshold as far as this many records are kept at most
+    #[arg(long, value_name = "N")]
+    target_size: Option<u64>,
     /// Keep all records, and add to each its group, role, group size and similarity
     #[arg(long)]
     annotate: bool,
@@ -134,6 +144,7 @@ pub(super) fn run_part(arguments: &DedupArguments, global: &GlobalArguments, par
         path.map(|path| Sink::open(Some(path))).transpose()
     };
     let (dropped, pairs) = (open(&output.dropped)?, open(&output.pairs)?);
+    let report = if shard.number() == 1 { arguments.report.open()? } else { Report::none() };
     let mut destinations = Destinations::Nowhere;
     let plan_outputs = |old: &[Input], new: &[Input]| {
         destinations = arguments.destinations(old, new)?;
@@ -142,7 +153,12 @@ pub(super) fn run_part(arguments: &DedupArguments, global: &GlobalArguments, par
         }
         Ok(destinations.bytes(new))
     };
-    let found = find(&arguments.request(part), plan_outputs, &arguments.matching, global, &progress)?;
+    let mut found = find(&arguments.request(part), plan_outputs, &arguments.matching, global, &progress)?;
+    if let Some(size) = output.target_size {
+        let threshold = found.outcome.threshold_for(size)?;
+        found.outcome = found.outcome.at_threshold(threshold)?;
+        progress.note(&format!("a threshold of {threshold:.6} keeps {} records", found.outcome.summary().kept));
+    }
     let (outcome, records) = (&found.outcome, &found.records);
 
     // Lists first: a reader of the records who has seen enough must not cost them.
@@ -154,6 +170,7 @@ pub(super) fn run_part(arguments: &DedupArguments, global: &GlobalArguments, par
         arguments.limit.check(outcome)?;
         files.extend(write_pairs(outcome, records, sink, ResultFormat::by_name(path))?.finish()?);
     }
+    files.extend(report.write(&found, None, progress.seconds())?);
     progress.begin(Stage::Write, Some(records.new_inputs().map(|(_, input)| input.size).sum()));
     let written = write_records(arguments, outcome, records, &destinations, shard, &progress);
     let seen_enough = match written {

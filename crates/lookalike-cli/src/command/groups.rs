@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use clap::Args;
 use lookalike::Group;
-use lookalike_io::{Input, remove_abandoned};
+use lookalike_io::{FinishedFile, Input, remove_abandoned};
 use serde_json::json;
 
 use super::find;
@@ -16,6 +16,7 @@ use crate::exit::Exit;
 use crate::intake::{KeepShingles, Part, Request};
 use crate::names::Records;
 use crate::progress::Progress;
+use crate::report::ReportArguments;
 use crate::results::{Cell, Column, Sink, Table, write_escaped};
 use crate::summary;
 
@@ -32,6 +33,8 @@ pub(crate) struct GroupsArguments {
     #[command(flatten)]
     result: ResultArguments,
     #[command(flatten)]
+    report: ReportArguments,
+    #[command(flatten)]
     resources: ResourceArguments,
 }
 
@@ -39,6 +42,7 @@ pub(crate) fn run(arguments: &GroupsArguments, global: &GlobalArguments) -> Resu
     let progress = Progress::new(global);
     remove_abandoned(arguments.result.file());
     let sink = Sink::open(arguments.result.file())?;
+    let report = arguments.report.open()?;
     let request = Request {
         command: "groups",
         input: &arguments.input,
@@ -48,14 +52,16 @@ pub(crate) fn run(arguments: &GroupsArguments, global: &GlobalArguments) -> Resu
         part: Part::Everything,
     };
     // A list is nothing beside its inputs.
-    let check = |old: &[Input], new: &[Input]| arguments.result.check(old, new).map(|()| 0);
+    let check = |old: &[Input], new: &[Input]| arguments.result.check(arguments.report.file(), old, new).map(|()| 0);
     let found = find(&request, check, &arguments.matching, global, &progress)?;
     let groups = found.outcome.groups();
+    let report = report.write(&found, None, progress.seconds())?;
     match arguments.result.format() {
         ResultFormat::Text => write_lines(&groups, &found.records, sink)?,
         ResultFormat::Jsonl => write_objects(&groups, &found.records, sink)?,
         format => write_rows(&groups, &found.records, sink, format)?,
     }
+    report.map(FinishedFile::appear).transpose()?;
     summary::report(global, &found.plan, &found.outcome, &found.records, &progress);
     found.settle();
     Ok(Exit::Done)

@@ -10,16 +10,19 @@ pub(crate) mod pairs;
 pub(crate) mod plan;
 pub(crate) mod query;
 pub(crate) mod serve;
+pub(crate) mod sources;
 pub(crate) mod stage;
+pub(crate) mod sweep;
 
 use std::sync::Arc;
 
 use anyhow::Result;
 use lookalike::{Outcome, Plan, Resources, Shard, Stage};
-use lookalike_io::Input;
+use lookalike_io::{Input, Reader};
 
 use crate::against::ItemsFirst;
 use crate::arguments::{Arguments, Command, GlobalArguments, MatchArguments};
+use crate::boilerplate;
 use crate::exit::Exit;
 use crate::intake::{self, Intake, Request};
 use crate::interrupt;
@@ -38,20 +41,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Exit> {
         Command::Groups(arguments) => groups::run(arguments, global),
         Command::Compare(arguments) => compare::run(arguments, global),
         Command::Plan(arguments) => plan::run(arguments, global),
+        Command::Sweep(arguments) => sweep::run(arguments, global),
         Command::Audit(arguments) => audit::run(arguments, global),
         Command::Index(arguments) => index::run(arguments, global),
         Command::Query(arguments) => query::run(arguments, global),
         Command::Serve(arguments) => serve::run(arguments, global),
+        Command::Sources(arguments) => sources::run(arguments, global),
         Command::Stage(arguments) => stage::run(arguments, global),
         Command::Generate(arguments) => generate::run(arguments),
     }
 }
 
 /// A run of the engine on the inputs of a command.
-struct Found {
-    plan: Plan,
-    records: Records,
-    outcome: Outcome,
+pub(crate) struct Found {
+    pub(crate) plan: Plan,
+    pub(crate) records: Records,
+    pub(crate) outcome: Outcome,
+    /// Reads records once more.
+    pub(crate) reader: Reader,
+    /// Whether the old records are items of an index.
+    pub(crate) is_against_index: bool,
     work: Option<Arc<Work>>,
 }
 
@@ -73,11 +82,11 @@ fn find(
     global: &GlobalArguments,
     progress: &Progress,
 ) -> Result<Found> {
-    let plan = matching.plan()?;
+    request.resources.limit_threads()?;
+    let plan = boilerplate::leave_out(matching.plan()?, request, progress)?;
     if global.verbose {
         progress.say(&plan.to_string());
     }
-    request.resources.limit_threads()?;
     let Intake { old, new, items, records, reader, work, room } =
         intake::read(request, check_outputs, &plan, progress)?;
     let threads = request.resources.threads();
@@ -85,7 +94,8 @@ fn find(
     let supply = ItemsFirst { items: &items, records: supply };
     let resources = Resources { supply: Some(&supply), room, work: work.as_ref().map(|work| work.folder()) };
     let outcome = plan.finish_with(old, new, &resources, progress)?;
-    Ok(Found { plan, records, outcome, work })
+    let is_against_index = !items.is_empty();
+    Ok(Found { plan, records, outcome, reader, is_against_index, work })
 }
 
 /// Does one part of a stage, and leaves it in work files.
@@ -96,8 +106,8 @@ fn prepare(
     (stage, shard): (Stage, Shard),
     progress: &Progress,
 ) -> Result<()> {
-    let plan = matching.plan()?;
     request.resources.limit_threads()?;
+    let plan = boilerplate::leave_out(matching.plan()?, request, progress)?;
     let Intake { old, new, records, reader, work, room, .. } = intake::read(request, check_outputs, &plan, progress)?;
     let supply = SecondRead { reader: &reader, records: &records, plan: &plan, threads: request.resources.threads() };
     let resources = Resources { supply: Some(&supply), room, work: work.as_ref().map(|work| work.folder()) };

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use clap::Args;
 use lookalike::Outcome;
-use lookalike_io::{Input, remove_abandoned};
+use lookalike_io::{FinishedFile, Input, remove_abandoned};
 
 use super::find;
 use crate::arguments::{
@@ -13,6 +13,7 @@ use crate::exit::Exit;
 use crate::intake::{KeepShingles, Part, Request};
 use crate::names::Records;
 use crate::progress::Progress;
+use crate::report::ReportArguments;
 use crate::results::{Cell, Column, Sink, Table};
 use crate::summary;
 
@@ -28,6 +29,8 @@ pub(crate) struct PairsArguments {
     matching: MatchArguments,
     #[command(flatten)]
     result: ResultArguments,
+    #[command(flatten)]
+    report: ReportArguments,
     #[command(flatten)]
     limit: PairLimit,
     #[command(flatten)]
@@ -47,6 +50,7 @@ pub(crate) fn run(arguments: &PairsArguments, global: &GlobalArguments) -> Resul
     let progress = Progress::new(global).saying_pairs(!global.quiet && !global.json);
     remove_abandoned(arguments.result.file());
     let sink = Sink::open(arguments.result.file())?;
+    let report = arguments.report.open()?;
     let request = Request {
         command: "pairs",
         input: &arguments.input,
@@ -56,10 +60,12 @@ pub(crate) fn run(arguments: &PairsArguments, global: &GlobalArguments) -> Resul
         part: Part::Everything,
     };
     // A list is nothing beside its inputs.
-    let check = |old: &[Input], new: &[Input]| arguments.result.check(old, new).map(|()| 0);
+    let check = |old: &[Input], new: &[Input]| arguments.result.check(arguments.report.file(), old, new).map(|()| 0);
     let found = find(&request, check, &arguments.matching, global, &progress)?;
     arguments.limit.check(&found.outcome)?;
+    let report = report.write(&found, None, progress.seconds())?;
     write_pairs(&found.outcome, &found.records, sink, arguments.result.format())?.commit()?;
+    report.map(FinishedFile::appear).transpose()?;
     summary::report(global, &found.plan, &found.outcome, &found.records, &progress);
     found.settle();
     Ok(Exit::Done)

@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &PlanArguments, global: &GlobalArguments) -> Result
 /// What a record takes.
 fn memory(plan: &Plan) -> String {
     match plan.method() {
-        Method::InvertedLists => {
+        Method::InvertedLists | Method::Fingerprints(_) => {
             format!("memory     {RECORD_BYTES} bytes a record, and {LISTED_SHINGLE_BYTES} for each of its shingles")
         }
         _ => format!(
@@ -96,7 +96,7 @@ fn tenths() -> impl Iterator<Item = f64> {
 /// The share of pairs that are found and reported: below the threshold none is, unless candidates are not checked.
 fn found(plan: &Plan, similarity: f64) -> String {
     let settings = plan.settings();
-    if settings.verify == Verify::Exact && similarity < settings.threshold {
+    if matches!(settings.verify, Verify::Exact | Verify::Edit) && similarity < settings.threshold {
         "–".into()
     } else {
         percent(plan.finds(similarity))

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use lookalike::{Match, Measure, Query, Snapshot, Stage, Watch};
+use lookalike::{Match, Measure, Method, Query, Snapshot, Stage, Watch};
 use lookalike_io::{Chunk, Parsed, Reader, read_all, refuse_overwriting, remove_abandoned};
 
 use crate::against::note_bounded;
@@ -70,6 +70,11 @@ pub(crate) fn run(arguments: &QueryArguments, global: &GlobalArguments) -> Resul
     let made_for = snapshot.plan().settings().threshold;
     if arguments.threshold.is_some_and(|threshold| threshold < made_for) && !snapshot.plan().settings().exact {
         progress.note(&format!("the index was made for {made_for}; below that, not everything is found"));
+    }
+    if let Method::Fingerprints(selection) = snapshot.plan().method()
+        && let Some(tokens) = selection.sure_run(snapshot.plan().settings().shingles.k())
+    {
+        progress.note(&format!("items that share a run of at least {tokens} tokens are found for sure, others mostly"));
     }
     let inputs = arguments.read.resolve(&arguments.inputs, &arguments.resources.tmp())?;
     if let Some(file) = arguments.result.file() {

@@ -77,7 +77,7 @@ impl MatchAnswer {
     fn new(found: Match, compared_with: Option<(&Plan, &str)>) -> Self {
         let passages = compared_with.zip(found.text.as_deref()).map(|((plan, asked), text)| {
             let comparison = plan.compare(asked, text);
-            passages_of(&comparison, asked, text)
+            passages_of(&comparison.passages, asked, text)
         });
         let Match { id, similarity, sequence, time, text } = found;
         Self { id, similarity, sequence, time, text, passages }

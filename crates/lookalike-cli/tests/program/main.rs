@@ -6,6 +6,7 @@ mod texts;
 
 mod annotated;
 mod bad_input;
+mod boilerplate;
 mod cases;
 mod comparing;
 mod conduct;
@@ -16,5 +17,7 @@ mod indexing;
 mod interruption;
 mod lists;
 mod outputs;
+mod reports;
 mod selection;
+mod sourcing;
 mod stages;

@@ -15,7 +15,8 @@ fn look_alikes_come_best_first_with_what_they_share() {
     assert_eq!((&late["id"], &late["similarity"]), (&json!("late"), &json!(13.0 / 15.0)));
     assert_eq!((&late["text"], &late["time"]), (&json!(LATE_FERRY), &json!(1_700_000_000_000_u64)));
     let shared = FERRY.strip_suffix(" open").unwrap();
-    let expected = json!([{"tokens": 17, "left": [0, shared.len()], "right": [0, shared.len()], "text": shared}]);
+    let (span, text) = ([0, shared.len()], shared);
+    let expected = json!([{"tokens": 17, "similarity": 1.0, "left": span, "right": span, "text": text}]);
     assert_eq!(late["passages"], expected);
     assert_eq!(answer["matches"].as_array().unwrap().len(), 2);
     assert!(answer["promise"].as_f64().unwrap() >= 0.99, "{answer}");

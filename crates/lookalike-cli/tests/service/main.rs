@@ -11,5 +11,6 @@ mod index;
 mod limits;
 mod noise;
 mod page;
+mod report;
 mod stopping;
 mod without_index;

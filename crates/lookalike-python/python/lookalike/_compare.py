@@ -20,6 +20,8 @@ class Passage:
     tokens: int
     left: tuple[int, int]
     right: tuple[int, int]
+    #: The tokens that both have, over all tokens of the longer side: 1 if the passage is verbatim.
+    similarity: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,10 @@ class Comparison:
     #: The Jaccard similarity that sketches tell, and its standard error; None where the settings use no sketches.
     estimate: float | None
     standard_error: float | None
-    #: What both have in common, in the order of the left text.
+    #: What both have in common, in the order of the left text: verbatim, or with small edits.
     passages: list[Passage]
+    #: Passages whose words were changed or put in another order, as far as they are not among ``passages``.
+    reworded: list[Passage]
     left_text: str
     right_text: str
 
@@ -82,11 +86,12 @@ def compare(left: str, right: str, **settings: Unpack[Settings]) -> Comparison:
         if not isinstance(text, str):
             raise TypeError(f"the {side} text is of type {type(text).__name__}; it must be a str")
     found: dict[str, Any] = plan(**settings).compare(left, right)
-    passages = [
-        Passage(left[from_:to], tokens, (from_, to), (other_from, other_to))
-        for tokens, (from_, to), (other_from, other_to) in found.pop("passages")
-    ]
-    return Comparison(**found, passages=passages, left_text=left, right_text=right)
+    for kind in ("passages", "reworded"):
+        found[kind] = [
+            Passage(left[from_:to], tokens, (from_, to), (other_from, other_to), similarity)
+            for tokens, similarity, (from_, to), (other_from, other_to) in found[kind]
+        ]
+    return Comparison(**found, left_text=left, right_text=right)
 
 
 def similarity(left: Any, right: Any, **settings: Unpack[Settings]) -> float:

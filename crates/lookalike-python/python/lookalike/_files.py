@@ -96,7 +96,7 @@ def _paths(paths: Paths) -> list[str]:
 
 
 def _run(command: list[str], listener: Listener | None) -> dict[str, Any]:
-    """Runs the program; what it says becomes progress, warnings, a summary, or an exception."""
+    """Runs the program; what it says becomes progress, a summary with warnings, or an exception."""
     summary: dict[str, Any] = {}
     refusal = ""
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, encoding="utf-8") as program:
@@ -107,8 +107,6 @@ def _run(command: list[str], listener: Listener | None) -> dict[str, Any]:
                 if said is None:
                     if line.startswith("error: "):
                         refusal = line.removeprefix("error: ").strip()
-                    elif line.startswith("note: "):
-                        warnings.warn(line.removeprefix("note: ").strip(), stacklevel=4)
                 elif "stage" not in said:
                     summary = said
                 elif listener is not None:
@@ -123,6 +121,8 @@ def _run(command: list[str], listener: Listener | None) -> dict[str, Any]:
         raise KeyboardInterrupt
     if program.returncode != 0:
         raise FilesError(refusal or f"the program ended with status {program.returncode}")
+    for note in summary.get("notes", []):
+        warnings.warn(note, stacklevel=3)
     return summary
 
 

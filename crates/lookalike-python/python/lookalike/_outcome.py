@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any, overload
@@ -77,8 +77,8 @@ def _text_of_old(against: Any, text: str | None) -> str | None:
     return text
 
 
-class Table(Sequence[tuple[Any, ...]]):
-    """Rows of numbers: a sequence of tuples, and an Arrow stream (``polars.DataFrame(table)``, ``pyarrow.table(table)``)."""
+class Table:
+    """Rows of numbers: tuples by position, and an Arrow stream (``polars.DataFrame(table)``, ``pyarrow.table(table)``)."""
 
     def __init__(self, table: _native.Table) -> None:
         self._table = table

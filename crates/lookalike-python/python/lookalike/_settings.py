@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Literal, TypedDict
 
+from lookalike._errors import SettingError
 from lookalike._native import Plan
 
 if TYPE_CHECKING:
@@ -29,9 +31,11 @@ class Settings(TypedDict, total=False):
     #: The banding, such as ``"16x6"`` or ``"random:125x3"``.
     bands: str
     #: How candidates are checked.
-    verify: Literal["exact", "estimate", "off"]
+    verify: Literal["exact", "estimate", "edit", "off"]
     #: Compare through inverted lists, without sketches: nothing is missed.
     exact: bool
+    #: Which shingles containment is looked for by: ``"winnow:8"``, the least of every 8 in a row, or ``"mod:16"``.
+    fingerprints: str
     #: How pairs become groups.
     group: Literal["anchored", "connected"]
     #: Which record of a group is kept: ``"first"``, ``"last"``, ``"longest"``, ``"shortest"``, ``"max:FIELD"``, ``"min:FIELD"``.
@@ -51,4 +55,11 @@ def plan(threshold: float = 0.8, **settings: Unpack[Settings]) -> Plan:
     Traceback (most recent call last):
     lookalike._errors.SettingError: the threshold 7 is out of range; choose one above 0 and up to 1, such as 0.8
     """
-    return Plan(json.dumps({"threshold": threshold, **settings}))
+    given = {"threshold": threshold, **settings}
+    for name, value in given.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise SettingError(f"the {name} {value} is out of range; choose a finite number")
+    try:
+        return Plan(json.dumps(given))
+    except TypeError as error:
+        raise SettingError(f"a setting is neither a number, a text nor a truth value: {error}") from None

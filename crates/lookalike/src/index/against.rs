@@ -32,6 +32,7 @@ impl Snapshot {
             let scheme = match plan.method() {
                 Method::Sketches(scheme) => format!("--bands {}", scheme.bands),
                 Method::InvertedLists => "--exact".to_owned(),
+                Method::Fingerprints(selection) => format!("--measure containment --fingerprints {selection}"),
             };
             format!(
                 "-t {} --shingles {} --normalize {} --seed {} {scheme}{}",
@@ -78,9 +79,17 @@ impl Snapshot {
                 let mut set = batch.shingles.as_ref().map_or_else(Vec::new, |lists| lists.get(record).to_vec());
                 let distinct = sort_distinct(&mut set);
                 set.truncate(distinct);
-                places.extend(self.in_lists(&Analyzed::of_set(set), threshold)?);
+                places.extend(match self.plan().method() {
+                    Method::Fingerprints(_) => {
+                        let mut bounded_keys = 0;
+                        let found = self.under_keys(&Analyzed::of_set(set), &mut bounded_keys)?;
+                        bounded += u64::from(bounded_keys > 0);
+                        found
+                    }
+                    _ => self.in_lists(&Analyzed::of_set(set), threshold)?,
+                });
             }
-            return Ok((places, 0));
+            return Ok((places, bounded));
         };
         let (keys, slots) = columns_of(batch)?;
         let slots = slots.chunks_exact(analyzer.slots());

@@ -75,7 +75,7 @@ impl Analyzer {
         let seed = plan.settings().seed;
         let sketching = match plan.method() {
             Method::Sketches(scheme) => Some((MinHash::new(scheme.slots as usize, seed), BandKeys::new(&scheme, seed))),
-            Method::InvertedLists => None,
+            Method::InvertedLists | Method::Fingerprints(_) => None,
         };
         Self {
             plan: plan.clone(),
@@ -104,7 +104,7 @@ impl Analyzer {
     pub(super) fn scheme(&self) -> Option<Scheme> {
         match self.plan.method() {
             Method::Sketches(scheme) => Some(scheme),
-            Method::InvertedLists => None,
+            Method::InvertedLists | Method::Fingerprints(_) => None,
         }
     }
 
@@ -122,13 +122,25 @@ impl Analyzer {
         self.sketch(set)
     }
 
-    /// Takes a content apart.
+    /// Takes a content apart that is put into the index.
     pub(super) fn analyze(&self, shingler: &mut Shingler, content: Content<'_>) -> Analyzed {
-        let mut analyzed = self.sketch(elements(shingler, content));
+        let elements = elements(shingler, content);
+        let selected = match (self.plan.method(), content) {
+            (Method::Fingerprints(selection), Content::Text(_)) => {
+                let mut selected = Vec::new();
+                selection.append(&elements, &mut selected);
+                Some(selected)
+            }
+            _ => None,
+        };
+        let mut analyzed = self.sketch(elements);
         analyzed.sort();
-        match &self.sketching {
-            Some(_) => analyzed,
-            None => Analyzed::of_set(analyzed.set),
+        match (&self.sketching, selected) {
+            (Some(_), _) => analyzed,
+            (None, None) => Analyzed::of_set(analyzed.set),
+            (None, Some(selected)) => {
+                Analyzed { set: analyzed.set, ..Analyzed::of_sketch(Vec::new(), selected.into_iter()) }
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use super::table::{among, item_of};
 use crate::batch::Content;
 use crate::error::{Error, Result};
 use crate::exact::prefix_length;
+use crate::plan::Method;
 use crate::settings::Measure;
 use crate::sketch::{Sketch, agreement};
 use crate::verify::{ratio, shared};
@@ -39,7 +40,8 @@ pub struct Answer {
     /// Keys that had more items than are looked at; the newest were.
     pub bounded: u64,
     /// The least probability with which an item at the threshold is found. `None` if it is below the one that the index
-    /// was made for: then as much is found as turns up.
+    /// was made for: then as much is found as turns up. `None` also with fingerprints, which promise that every item is
+    /// found that shares a long enough run ([`crate::Selection::sure_run`]).
     pub promise: Option<f64>,
 }
 
@@ -87,7 +89,11 @@ impl Snapshot {
             None => {
                 asked.sort();
                 asked = Analyzed::of_set(asked.set);
-                self.in_lists(&asked, threshold.unwrap_or(0.0))?
+                match self.plan().method() {
+                    // All that is asked about is looked up among what was selected of the items.
+                    Method::Fingerprints(_) => self.under_keys(&asked, &mut answer.bounded)?,
+                    _ => self.in_lists(&asked, threshold.unwrap_or(0.0))?,
+                }
             }
         };
         let mut found = Vec::new();
@@ -140,6 +146,8 @@ impl Snapshot {
                 .advise("choose one above 0 and up to 1, such as 0.8"));
         }
         let promise = match (self.0.analyzer.scheme(), threshold) {
+            // What shares a long enough run is found, however alike it is; that is no probability.
+            (None, _) if matches!(self.plan().method(), Method::Fingerprints(_)) => None,
             (None, _) => Some(1.0),
             (Some(_), Some(threshold)) if threshold >= made_for => Some(self.0.analyzer.promise()),
             _ => None,

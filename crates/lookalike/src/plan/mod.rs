@@ -4,12 +4,14 @@ mod curve;
 mod tune;
 
 use std::fmt;
+use std::sync::Arc;
 
 pub use curve::Scheme;
 
 use crate::error::{Error, Result};
-use crate::hash::hash_bytes;
-use crate::settings::{Bands, Grouping, Measure, Normalize, Settings, Verify};
+use crate::fingerprint::{LISTED_WHOLE, Selection};
+use crate::hash::{combine, hash_bytes};
+use crate::settings::{Bands, Grouping, Measure, Normalize, Settings, Shingles, Step, Verify};
 use crate::shingle::Shingler;
 
 /// The version of everything that hashes: tokens, shingles, sketches and band keys. Part of every fingerprint.
@@ -23,6 +25,8 @@ pub enum Method {
     Sketches(Scheme),
     /// By inverted lists of all elements: nothing is missed.
     InvertedLists,
+    /// By inverted lists of selected shingles, for containment. Sets, which have no order, are listed whole.
+    Fingerprints(Selection),
 }
 
 /// Which members of a bucket are compared: a pure function of its members.
@@ -47,12 +51,17 @@ const BUCKET_RULE: BucketRule = BucketRule { every_pair_up_to: 2_000, first: 50 
 /// The most hashes that can be asked for.
 const MOST_HASHES: u32 = 65_536;
 
+/// The length of text that the probability of meeting by fingerprints is told for.
+const TYPICAL_TOKENS: usize = 200;
+
 /// What a run will do: settings that have been checked, with everything decided that they left open.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     settings: Settings,
     normalize: Normalize,
     method: Method,
+    /// Shingles that carry no weight, sorted.
+    ignored: Arc<[u64]>,
 }
 
 impl Plan {
@@ -73,10 +82,19 @@ impl Plan {
         }
         let normalize = settings.normalize.unwrap_or_else(|| settings.shingles.default_normalize());
         let method = Self::choose_method(&settings)?;
-        Ok(Self { settings, normalize, method })
+        Ok(Self { settings, normalize, method, ignored: Arc::default() })
     }
 
     fn choose_method(settings: &Settings) -> Result<Method> {
+        // Windows are over consecutive shingles, each of which could be shared.
+        let has_order = !settings.bag && settings.shingles.step() == 1;
+        if settings.fingerprints.is_some() && (settings.exact || settings.measure != Measure::Containment || !has_order)
+        {
+            return Err(Error::setting(
+                "fingerprints are selected for containment only, without --exact, --bag or a step",
+            )
+            .advise("leave --fingerprints out, or add --measure containment"));
+        }
         let lists = settings.exact || settings.measure == Measure::Containment;
         if lists {
             let reason =
@@ -91,7 +109,11 @@ impl Plan {
                     Error::setting(format!("{reason}, so {flag} has no meaning")).advise(format!("leave {flag} out"))
                 );
             }
-            return Ok(Method::InvertedLists);
+            return Ok(if settings.exact || !has_order {
+                Method::InvertedLists
+            } else {
+                Method::Fingerprints(settings.fingerprints.unwrap_or_default())
+            });
         }
         let Some(bands) = settings.bands else {
             return tune::choose(settings.threshold, settings.recall, settings.hashes).map(Method::Sketches);
@@ -127,7 +149,42 @@ impl Plan {
 
     /// What cuts records into shingles for this plan; one a thread.
     pub fn shingler(&self) -> Shingler {
-        Shingler::new(self.settings.shingles, self.normalize, self.settings.bag)
+        Shingler::new(self.settings.shingles, self.normalize, self.settings.bag).ignoring(Arc::clone(&self.ignored))
+    }
+
+    /// What gives the elements by which records are verified, whoever supplies them; one a thread. Shingles, unless
+    /// texts are verified by their edits: then characters, in their order.
+    pub fn supplier(&self) -> Shingler {
+        match self.settings.verify {
+            Verify::Edit => Shingler::new(Shingles::chars(1), self.normalize.with(Step::Space), false),
+            _ => self.shingler(),
+        }
+    }
+
+    /// The same plan, for which these shingles, as [`Plan::shingler`] gives them without `bag`, are in no record: templates,
+    /// licences, menus. A record that consists of them is empty.
+    ///
+    /// ```
+    /// use lookalike::Settings;
+    ///
+    /// let plan = Settings::new(0.8).plan()?;
+    /// let mut menu = Vec::new();
+    /// plan.shingler().append_text("home news sports weather about us contact", &mut menu);
+    /// let plan = plan.ignoring(menu);
+    /// let found = plan.run(["home news sports weather about us contact one two", "home news sports weather about us contact"])?;
+    /// assert_eq!((found.pairs().count(), found.summary().empty), (0, 1));
+    /// # Ok::<(), lookalike::Error>(())
+    /// ```
+    pub fn ignoring(&self, mut shingles: Vec<u64>) -> Self {
+        shingles.extend_from_slice(&self.ignored);
+        shingles.sort_unstable();
+        shingles.dedup();
+        Self { ignored: shingles.into(), ..self.clone() }
+    }
+
+    /// A fingerprint of what carries no weight, if there is such.
+    fn ignored_fingerprint(&self) -> Option<u64> {
+        (!self.ignored.is_empty()).then(|| combine(&self.ignored))
     }
 
     /// How candidates are found.
@@ -140,12 +197,16 @@ impl Plan {
         BUCKET_RULE
     }
 
-    /// The probability that a pair of this similarity is found, filters included.
+    /// The probability that a pair of this similarity is found, filters included. For fingerprints: of a text of 200 tokens
+    /// with changed words here and there.
     pub fn finds(&self, similarity: f64) -> f64 {
         match (&self.method, self.settings.verify) {
             (Method::InvertedLists, _) => 1.0,
+            (Method::Fingerprints(selection), _) => {
+                selection.meets(similarity, self.settings.shingles.k(), TYPICAL_TOKENS)
+            }
             (Method::Sketches(scheme), Verify::Exact) => scheme.finds(similarity),
-            (Method::Sketches(scheme), Verify::Off) => scheme.meets(similarity),
+            (Method::Sketches(scheme), Verify::Off | Verify::Edit) => scheme.meets(similarity),
             (Method::Sketches(scheme), Verify::Estimate) => {
                 // The division that the run does; a product may round to the other side of a whole number.
                 let reaches =
@@ -161,6 +222,7 @@ impl Plan {
         match &self.method {
             Method::Sketches(scheme) => scheme.meets(similarity),
             Method::InvertedLists => 1.0,
+            Method::Fingerprints(_) => self.finds(similarity),
         }
     }
 
@@ -169,7 +231,7 @@ impl Plan {
         const FINGERPRINTS: u64 = 24;
         match &self.method {
             Method::Sketches(scheme) => FINGERPRINTS + 2 * u64::from(scheme.slots) + 8 * u64::from(scheme.bands.keys()),
-            Method::InvertedLists => FINGERPRINTS,
+            Method::InvertedLists | Method::Fingerprints(_) => FINGERPRINTS,
         }
     }
 
@@ -177,12 +239,14 @@ impl Plan {
     pub fn fingerprint(&self) -> u64 {
         let slots = match &self.method {
             Method::Sketches(scheme) => scheme.slots,
-            Method::InvertedLists => 0,
+            Method::InvertedLists | Method::Fingerprints(_) => 0,
         };
         let settings = &self.settings;
+        let ignored =
+            self.ignored_fingerprint().map_or_else(String::new, |ignored| format!("; ignored {ignored:016x}"));
         hash_bytes(
             format!(
-                "lookalike sketch {SKETCH_VERSION}; {}; {}; bag {}; {slots} slots; seed {}",
+                "lookalike sketch {SKETCH_VERSION}; {}; {}; bag {}; {slots} slots; seed {}{ignored}",
                 self.normalize, settings.shingles, settings.bag, settings.seed
             )
             .as_bytes(),
@@ -195,6 +259,10 @@ impl Plan {
         match self.settings.verify {
             Verify::Exact => {}
             Verify::Estimate => given_up.push("similarities are estimates: pairs below the threshold are reported too"),
+            Verify::Edit => given_up.push(
+                "recall is promised for shared shingles, not for edits: pairs that share fewer may be missed, however few \
+                 edits they need",
+            ),
             Verify::Off => given_up.push("candidates are not checked: pairs far below the threshold are reported too"),
         }
         if self.settings.group == Grouping::Connected {
@@ -209,6 +277,7 @@ impl fmt::Display for Plan {
         let settings = &self.settings;
         let threshold = settings.threshold;
         let (measure, alike) = match settings.measure {
+            Measure::Jaccard if settings.verify == Verify::Edit => ("edit similarity", "1 − edits / the longer text"),
             Measure::Jaccard => ("Jaccard similarity", "shared shingles / all shingles of both"),
             Measure::Containment => ("containment", "shared shingles / shingles of the contained one"),
         };
@@ -219,12 +288,15 @@ impl fmt::Display for Plan {
             formatter,
             "{}",
             match settings.shingles {
-                crate::settings::Shingles::Words { .. } => {
+                Shingles::Words { .. } => {
                     " (a word is a run of letters, digits and _; in scripts without spaces, one character with its marks)"
                 }
                 _ => "",
             }
         )?;
+        if let Some(fingerprint) = self.ignored_fingerprint() {
+            writeln!(formatter, "ignore     {} shingles ({fingerprint:016x})", self.ignored.len())?;
+        }
         match &self.method {
             Method::Sketches(scheme) => {
                 let rule = self.bucket_rule();
@@ -255,12 +327,27 @@ impl fmt::Display for Plan {
                         scheme.least_agreement, scheme.slots
                     )?,
                     Verify::Estimate => writeln!(formatter, "verify     by the estimate from the sketches")?,
+                    Verify::Edit => {
+                        writeln!(formatter, "verify     by edits: 1 − edits / the longer text, in characters")?
+                    }
                     Verify::Off => writeln!(formatter, "verify     off")?,
                 }
             }
             Method::InvertedLists => {
                 writeln!(formatter, "sketch     none")?;
                 writeln!(formatter, "band       none: inverted lists of all shingles, prefix and length filter")?;
+                writeln!(formatter, "verify     exact")?;
+            }
+            Method::Fingerprints(selection) => {
+                writeln!(formatter, "sketch     none")?;
+                let selected = match selection {
+                    Selection::Winnow(window) => format!("the least of every {window} consecutive shingles"),
+                    Selection::Modulo(divisor) => format!("shingles that are 0 mod {divisor}"),
+                };
+                writeln!(
+                    formatter,
+                    "band       none: inverted lists of selected shingles ({selected}; all of up to {LISTED_WHOLE}, and of sets)"
+                )?;
                 writeln!(formatter, "verify     exact")?;
             }
         }
@@ -272,7 +359,20 @@ impl fmt::Display for Plan {
         for promise in self.gives_up() {
             writeln!(formatter, "note       {promise}")?;
         }
-        write!(formatter, "finds      {:.2} % of pairs at {threshold}", 100.0 * self.finds(threshold))
+        let finds = 100.0 * self.finds(threshold);
+        let Method::Fingerprints(selection) = &self.method else {
+            return write!(formatter, "finds      {finds:.2} % of pairs at {threshold}");
+        };
+        if let Some(tokens) = selection.sure_run(settings.shingles.k()) {
+            writeln!(
+                formatter,
+                "finds      every pair with a verbatim run of at least {tokens} tokens, or a short text"
+            )?;
+        }
+        write!(
+            formatter,
+            "           {finds:.2} % of pairs at {threshold} in texts of {TYPICAL_TOKENS} tokens with changes here and there"
+        )
     }
 }
 

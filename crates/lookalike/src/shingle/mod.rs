@@ -7,6 +7,8 @@
 mod ascii;
 mod words;
 
+use std::sync::Arc;
+
 use crate::hash::{self, PADDING, Roll};
 use crate::normalize::normalize;
 use crate::settings::{Normalize, Shingles, Step};
@@ -24,6 +26,8 @@ pub struct Shingler {
     padded: Vec<u8>,
     word_masks: Vec<u64>,
     tokens: Vec<u64>,
+    /// Shingles that are left out, sorted.
+    ignored: Arc<[u64]>,
 }
 
 /// What a record turned out to be.
@@ -49,14 +53,25 @@ impl Shingler {
             padded: Vec::new(),
             word_masks: Vec::new(),
             tokens: Vec::new(),
+            ignored: Arc::default(),
         }
+    }
+
+    /// Leaves these shingles, which are sorted, out of every record.
+    pub(crate) fn ignoring(self, ignored: Arc<[u64]>) -> Self {
+        Self { ignored, ..self }
     }
 
     /// Appends the shingle hashes of `text`, in the order of the text, or sorted for a bag.
     pub fn append_text(&mut self, text: &str, hashes: &mut Vec<u64>) -> Shape {
         self.tokenize(text);
         let start = hashes.len();
-        let shape = self.append_windows(hashes);
+        let mut shape = self.append_windows(hashes);
+        if !self.ignored.is_empty() {
+            let kept = self.leave_out(&mut hashes[start..]);
+            hashes.truncate(start + kept);
+            shape = if kept == 0 { Shape::Empty } else { shape };
+        }
         if self.bag {
             number_occurrences(&mut hashes[start..]);
         }
@@ -69,7 +84,21 @@ impl Shingler {
         hashes.extend_from_slice(items);
         let distinct = sort_distinct(&mut hashes[start..]);
         hashes.truncate(start + distinct);
-        if distinct == 0 { Shape::Empty } else { Shape::Full }
+        let kept = if self.ignored.is_empty() { distinct } else { self.leave_out(&mut hashes[start..]) };
+        hashes.truncate(start + kept);
+        if kept == 0 { Shape::Empty } else { Shape::Full }
+    }
+
+    /// Moves what is not ignored to the front, in its order; tells how many there are.
+    fn leave_out(&self, hashes: &mut [u64]) -> usize {
+        let mut kept = 0;
+        for at in 0..hashes.len() {
+            if self.ignored.binary_search(&hashes[at]).is_err() {
+                hashes[kept] = hashes[at];
+                kept += 1;
+            }
+        }
+        kept
     }
 
     /// Normalises the text and fills `tokens` with its token hashes.

@@ -105,7 +105,7 @@ impl Plan {
     fn scheme(&self) -> Result<Scheme> {
         match self.method() {
             Method::Sketches(scheme) => Ok(scheme),
-            Method::InvertedLists => {
+            Method::InvertedLists | Method::Fingerprints(_) => {
                 Err(Error::setting("this plan uses no sketches").advise("plan without --exact and for Jaccard"))
             }
         }

@@ -48,7 +48,7 @@ impl Plan {
         let _ = self.row_sketcher()?;
         let (width, least_agreement) = match self.method() {
             Method::Sketches(scheme) => (scheme.slots as usize, scheme.least_agreement),
-            Method::InvertedLists => (0, 0),
+            Method::InvertedLists | Method::Fingerprints(_) => (0, 0),
         };
         Ok(BucketComparer { least_agreement, width, key: None, held: Vec::new(), slots: Vec::new() })
     }

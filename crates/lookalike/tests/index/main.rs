@@ -1,5 +1,6 @@
 //! The index: what it answers, what it survives, and what it refuses.
 
+mod containment;
 mod damage;
 mod durability;
 mod equality;

@@ -4,8 +4,10 @@
 #[path = "../random/mod.rs"]
 mod random;
 
+mod containment;
 mod degenerate_records;
 mod determinism;
+mod edits;
 mod families;
 mod formats_that_last;
 mod hot_buckets;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lookalike::{
     Asked, Batch, Error, Grouping, Outcome, Pair, Plan, RecordNumber, Resources, Segment, Settings, Shard,
-    ShingleLists, Shingles, Sketched, Stage, Stamp, Summary, Supply, Take, Unwatched, WorkFolder,
+    ShingleLists, Shingles, Sketched, Stage, Stamp, Summary, Supply, Take, Unwatched, Verify, WorkFolder,
 };
 
 use crate::families;
@@ -15,7 +15,7 @@ struct Texts<'a>(&'a Plan, &'a [String]);
 
 impl Supply for Texts<'_> {
     fn supply(&self, asked: &[Asked], take: &Take<'_>) -> Result<(), Error> {
-        let mut shingler = self.0.shingler();
+        let mut shingler = self.0.supplier();
         for (at, record) in asked.iter().enumerate() {
             let mut lists = ShingleLists::default();
             lists.push_with(|all| shingler.append_text(&self.1[record.number.position() as usize], all));
@@ -63,8 +63,14 @@ fn work_folder(path: &Path) -> WorkFolder {
 #[test]
 fn promise_6_room_and_work_files_do_not_change_the_answer() {
     let texts = families::draw(11, 40, 12, 60);
-    for grouping in [Grouping::Anchored, Grouping::Connected] {
-        let plan = Settings::new(0.5).shingles(Shingles::words(3)).group(grouping).plan().unwrap();
+    for (grouping, verify) in [
+        (Grouping::Anchored, Verify::Exact),
+        (Grouping::Connected, Verify::Exact),
+        (Grouping::Anchored, Verify::Edit),
+        (Grouping::Connected, Verify::Edit),
+    ] {
+        let settings = Settings::new(0.5).shingles(Shingles::words(3)).group(grouping).verify(verify);
+        let plan = settings.plan().unwrap();
         let expected = said(&plan.run(&texts).unwrap());
         assert!(expected.1.len() > 500, "{} pairs are no test", expected.1.len());
         let supply = Texts(&plan, &texts);
@@ -76,7 +82,11 @@ fn promise_6_room_and_work_files_do_not_change_the_answer() {
                 let new = sketched(&plan, &texts, &folder);
                 let resources = Resources { supply: Some(&supply), room, work };
                 let found = plan.finish_with(Vec::new(), new, &resources, &Unwatched).unwrap();
-                assert!(said(&found) == expected, "{grouping:?}, room {room}, work files: {}", work.is_some());
+                assert!(
+                    said(&found) == expected,
+                    "{grouping:?}, {verify:?}, room {room}, work files: {}",
+                    work.is_some()
+                );
             }
         }
     }

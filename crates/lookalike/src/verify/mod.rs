@@ -2,6 +2,8 @@
 //!
 //! Shingles are asked for by record, in input order, and only for records that are in candidates.
 
+mod edit;
+
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -12,9 +14,12 @@ use crate::classes::Classes;
 use crate::collection::Collection;
 use crate::error::Result;
 use crate::hash::combine;
+use crate::observed::Observed;
 use crate::shard::Shard;
 use crate::supply::ShingleLists;
 use crate::watch::{Stage, Unwatched, Watch, check_cancelled};
+pub use edit::edit_similarity;
+
 use crate::work::{Checkpoint, WorkFile, WorkFolder, WorkWriter};
 
 /// Two classes that are alike.
@@ -36,9 +41,11 @@ pub(crate) fn verify(
     classes: &Classes,
     threshold: f64,
     mut candidates: Vec<Edge>,
+    observed: &mut Observed,
     watch: &dyn Watch,
 ) -> Result<Vec<Edge>> {
     verify_part(collection, classes, &mut candidates, Shard::ALL, watch)?;
+    observed.see_verified(&candidates, threshold, classes);
     candidates.retain(|edge| edge.similarity >= threshold);
     Ok(candidates)
 }
@@ -60,7 +67,12 @@ pub(crate) fn verify_part(
         watch.reuse(Stage::Verify, known.len() as u64);
     }
     known.iter().for_each(|known| known.give_to(candidates));
-    find_unknown(collection, classes, candidates, part, jaccard, work, watch)
+    find_unknown(collection, classes, candidates, part, measure_of(collection), work, watch)
+}
+
+/// What says how alike two records are that the bands brought together.
+pub(crate) fn measure_of(collection: &Collection<'_>) -> fn(&[u64], &[u64]) -> f64 {
+    if collection.has_sequences() { edit_similarity } else { jaccard }
 }
 
 /// How alike the classes of each pair are.
@@ -178,7 +190,9 @@ impl DistinctSets {
         let supplied: Mutex<Vec<(usize, ShingleLists)>> = Mutex::default();
         collection.supply(&records, &|first, lists| {
             let mut lists = std::mem::take(lists);
-            lists.make_distinct();
+            if !collection.has_sequences() {
+                lists.make_distinct();
+            }
             supplied.lock().unwrap_or_else(PoisonError::into_inner).push((first, lists));
             Ok(())
         })?;

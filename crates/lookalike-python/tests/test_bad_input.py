@@ -1,0 +1,127 @@
+"""What is refused, by which exception, and what it says to do."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy
+import polars
+import pyarrow
+import pytest
+
+import lookalike as la
+
+
+@pytest.mark.parametrize(
+    ("records", "kind", "says"),
+    [
+        (["a", None], TypeError, "record 1 is None; leave it out"),
+        (pyarrow.array(["a", None]), TypeError, "record 1 is None"),
+        (pyarrow.chunked_array([["a"], ["b", None]]), TypeError, "record 2 is None"),
+        (polars.Series(["a", None]), TypeError, "record 1 is None"),
+        (["a", 7], TypeError, "record 1 is of type int; a record is a str"),
+        ([{"a": 1}, "b"], KeyError, "has no 'text'"),
+        ([["a", 1.5]], TypeError, "record 0 has an item of type float; items are str, int or bytes"),
+        ("one text", TypeError, "this is one text, not many"),
+        (b"bytes", TypeError, "this is one text, not many"),
+        (7, TypeError, "not iterable"),
+        (None, TypeError, "not iterable"),
+        (pyarrow.array([1, 2]), TypeError, "a column of Int64 holds neither texts nor sets"),
+        (numpy.array([1.5, 2.5]), TypeError, "record 0 is of type float"),
+        (polars.LazyFrame({"text": ["a"]}), TypeError, "call collect"),
+        (["fine", "half \ud800 a pair"], ValueError, "record 1 holds half a surrogate pair"),
+    ],
+)
+def test_records_that_are_none(records: Any, kind: type[Exception], says: str) -> None:
+    with pytest.raises(kind, match=re.escape(says)):
+        la.dedup(records)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"threshold": 7}, "the threshold 7 is out of range; choose one above 0 and up to 1"),
+        ({"threshold": float("nan")}, "threshold"),
+        ({"recall": 1.0}, "the recall 1 is out of range"),
+        ({"shingles": "wards:5"}, '"wards:5" is no kind of shingle'),
+        ({"bands": "7"}, '"7" is no banding'),
+        ({"measure": "cosine"}, "cosine"),
+        ({"keep": "best"}, "best"),
+        ({"exact": True, "bands": "5x5"}, "has no meaning"),
+        ({"treshold": 0.8}, "treshold"),
+    ],
+)
+def test_settings_that_are_none(settings: dict[str, Any], says: str) -> None:
+    with pytest.raises(la.SettingError, match=re.escape(says)) as refused:
+        la.dedup(["a"], **settings)
+    assert isinstance(refused.value, ValueError) and isinstance(refused.value, la.Error)
+
+
+def test_fields_that_are_not_there() -> None:
+    with pytest.raises(TypeError, match="keep reads the field 'score'; give a table"):
+        la.dedup(["a"], keep="max:score")
+    with pytest.raises(TypeError, match="names a column, but the records are no table"):
+        la.dedup(["a"], text="body")
+    with pytest.raises(KeyError, match="there is no column 'lang'; within= can name one of: text"):
+        la.dedup({"text": ["a"]}, within="lang")
+    with pytest.raises(ValueError, match="has 1 values, and there are 2 records"):
+        la.dedup({"text": ["a", "b"], "score": [1]}, keep="max:score")
+    with pytest.raises(TypeError, match="cannot be ordered by a value of type list"):
+        la.dedup({"text": ["a"], "score": [[1]]}, keep="max:score")
+    for threads in (0, -1, 5000):
+        with pytest.raises(ValueError, match="no number of threads"):
+            la.dedup(["a"], threads=threads)
+
+
+def test_comparing_what_cannot_be() -> None:
+    with pytest.raises(TypeError, match="the right text is of type int"):
+        la.compare("a", 7)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="is of type float"):
+        la.similarity("a", 7.5)
+
+
+def test_indexes_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(la.IndexFileError):
+        la.Index(tmp_path / "nothing", read_only=True)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("something")
+    with pytest.raises(la.Error):
+        la.Index(tmp_path / "full")
+    index = la.Index(tmp_path / "index", threshold=0.7)
+    with pytest.raises(la.LockedError):
+        la.Index(tmp_path / "index")
+    with pytest.raises(TypeError, match="record 0 is None"):
+        index["a"] = None
+    with pytest.raises(KeyError):
+        del index["a"]
+    with pytest.raises(KeyError):
+        index["a"]
+    with pytest.raises(la.SettingError, match="threshold"):
+        index.query("a", threshold=7)
+    with pytest.raises(ValueError, match="no measure"):
+        index.query("a", measure="cosine")
+    index.close()
+    with pytest.raises(ValueError, match="closed"):
+        index["a"] = "text"
+    with pytest.raises(la.SettingError, match="other settings"):
+        la.Index(tmp_path / "index", threshold=0.9)
+    with pytest.raises(la.SettingError, match="store_text"):
+        la.Index(tmp_path / "index", store_text=True)
+    with la.Index(tmp_path / "index", threshold=0.7) as again:
+        assert len(again) == 0
+    with la.Index(tmp_path / "index", read_only=True) as reader, pytest.raises(ValueError, match="only for reading"):
+        reader["a"] = "text"
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(la.FilesError, match="nothing.jsonl"):
+        la.dedup_files(tmp_path / "nothing.jsonl", tmp_path / "out.jsonl")
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text('{"id": 1, "text": "fine"}\n{"id": 2, "text": \n')
+    with pytest.raises(la.FilesError, match="broken.jsonl"):
+        la.dedup_files(broken, tmp_path / "out.jsonl")
+    with pytest.raises(la.FilesError, match="threshold 7 is out of range"):
+        la.dedup_files(broken, threshold=7)
+    assert not (tmp_path / "out.jsonl").exists()

@@ -1,0 +1,196 @@
+"""Near-duplicates among records in memory, in every shape that people keep them in."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import datasets
+import numpy
+import pandas
+import polars
+import pyarrow
+import pytest
+
+import lookalike as la
+from texts import CAT, CAT_AGAIN, LONGER_CAT, OTHER, corpus
+
+TEXTS = [CAT, OTHER, CAT_AGAIN, LONGER_CAT, ""]
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        list,
+        tuple,
+        iter,
+        lambda texts: (text for text in texts),
+        numpy.array,
+        lambda texts: numpy.array(texts, dtype=object),
+        pandas.Series,
+        lambda texts: pandas.Series(texts, dtype="string[pyarrow]"),
+        lambda texts: pandas.Series(texts, dtype="category"),
+        polars.Series,
+        lambda texts: polars.Series(texts, dtype=polars.Categorical),
+        pyarrow.array,
+        lambda texts: pyarrow.array(texts, pyarrow.large_string()),
+        lambda texts: pyarrow.array(texts, pyarrow.string_view()),
+        lambda texts: pyarrow.array(texts).dictionary_encode(),
+        lambda texts: pyarrow.chunked_array([texts[:2], texts[2:], []], pyarrow.string()),
+        lambda texts: pyarrow.array(["not this", *texts])[1:],
+    ],
+)
+def test_a_column_can_be_anything_that_holds_texts(shape: Callable[[list[str]], Any]) -> None:
+    found = la.dedup(shape(TEXTS), threshold=0.8)
+    assert found.kept == [0, 1, 3, 4]
+    assert found.original_of(2) == (0, 1.0)
+    assert found.summary["empty"] == 1
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        lambda columns: columns,
+        lambda columns: [dict(zip(columns, row)) for row in zip(*columns.values())],
+        pandas.DataFrame,
+        polars.DataFrame,
+        pyarrow.table,
+        datasets.Dataset.from_dict,
+        lambda columns: datasets.Dataset.from_dict(columns).select(range(5)),
+    ],
+)
+def test_a_table_has_its_texts_in_a_column(shape: Callable[[dict[str, Any]], Any]) -> None:
+    table = shape({"content": TEXTS, "score": [1, 2, 3, None, 5], "lang": ["en", "en", "de", "en", "en"]})
+    assert la.dedup(table, text="content").kept == [0, 1, 3, 4]
+    assert la.dedup(table, text="content", keep="max:score").kept == [1, 2, 3, 4]
+    assert la.dedup(table, text="content", within="lang").kept == [0, 1, 2, 3, 4]
+    with pytest.raises(KeyError, match="there is no column 'text'|has no 'text'"):
+        la.dedup(table)
+
+
+def test_rows_of_a_shuffled_data_set_come_in_its_order() -> None:
+    shuffled = datasets.Dataset.from_dict({"text": TEXTS}).select([4, 2, 3, 1, 0])
+    assert la.dedup(shuffled).kept == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        [{"milk", "bread", "eggs"}, ["eggs", "bread", "milk", "milk"], ("beer",), frozenset()],
+        pyarrow.array([["milk", "bread", "eggs"], ["eggs", "bread", "milk", "milk"], ["beer"], []]),
+        polars.Series([["milk", "bread", "eggs"], ["eggs", "bread", "milk", "milk"], ["beer"], []]),
+        [[1, 2, 3], [3, 2, 1], [numpy.int64(4)], []],
+        pyarrow.array([[1, 2, 3], [3, 2, 1, 1], [4], []]),
+        [[b"a", "b"], ["a", b"b"], ["c"], []],
+    ],
+)
+def test_records_can_be_sets(sets: Any) -> None:
+    assert la.dedup(sets).kept == [0, 2, 3]
+
+
+def test_results_come_as_lists_arrays_and_arrow() -> None:
+    found = la.dedup(TEXTS, threshold=0.5)
+    assert found.groups == [[0, 2, 3]]
+    assert len(found) == 5
+    assert found.mask.tolist() == [True, True, False, False, True]
+    assert polars.Series(TEXTS).filter(polars.Series(found.mask)).to_list() == [CAT, OTHER, ""]
+    similarity = la.similarity(CAT, LONGER_CAT)
+    pairs = [(0, 2, 1.0), (0, 3, similarity), (2, 3, similarity)]
+    assert list(found.pairs) == pairs and found.pairs[-1] == pairs[-1] and found.pairs[:2] == pairs[:2]
+    assert polars.DataFrame(found.pairs).rows() == pairs
+    assert pyarrow.table(found.pairs).to_pylist()[0] == {"left": 0, "right": 2, "similarity": 1.0}
+    assert found.pairs.to_numpy("similarity").tolist() == [similarity for *_, similarity in pairs]
+    assert list(found.dropped) == [(2, 0, 1.0), (3, 0, similarity)]
+    assert "<td>" in found._repr_html_() and "<td>" in found.pairs._repr_html_()
+    assert repr(found).startswith("<5 records, 3 kept")
+    assert found.at_threshold(0.9).kept == [0, 1, 3, 4]
+    with pytest.raises(la.UnavailableError, match="were not looked for"):
+        found.at_threshold(0.4)
+    with pytest.raises(IndexError):
+        found.pairs[3]
+    with pytest.raises(IndexError):
+        found.original_of(5)
+    with pytest.raises(KeyError):
+        found.pairs.to_numpy("middle")
+
+
+def test_old_records_are_compared_with_and_never_dropped() -> None:
+    found = la.dedup([CAT_AGAIN, OTHER, OTHER], against=[LONGER_CAT, CAT, CAT], threshold=0.9)
+    assert (found.old, len(found), found.kept) == (3, 3, [1])
+    assert found.original_of(3) == (1, 1.0)
+    assert la.dedup({"body": [CAT]}, text="body", against=[CAT_AGAIN]).kept == []
+    assert la.dedup({"body": [CAT]}, text="body", against=polars.DataFrame({"body": [CAT_AGAIN]})).kept == []
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_threads_do_not_matter(threads: int) -> None:
+    texts = corpus(3_000)
+    expected = la.dedup(texts, 0.6)
+    found = la.dedup(texts, 0.6, threads=threads)
+    assert expected.summary["dropped"] > 100
+    assert list(found.pairs) == list(expected.pairs)
+
+
+def test_other_threads_of_python_go_on_meanwhile() -> None:
+    texts, ticks = corpus(40_000), []
+    over = threading.Event()
+
+    def tick() -> None:
+        while not over.wait(0.001):
+            ticks.append(time.monotonic())
+
+    other = threading.Thread(target=tick)
+    other.start()
+    began = time.monotonic()
+    la.dedup(texts, 0.5)
+    seconds = time.monotonic() - began
+    over.set()
+    other.join()
+    longest = max(after - before for before, after in zip(ticks, ticks[1:]))
+    assert longest < max(0.5 * seconds, 0.1), (longest, seconds)
+
+
+def test_progress_is_told_and_an_exception_in_it_ends_the_run() -> None:
+    told: list[tuple[str, int, int | None]] = []
+    texts = corpus(60_000)
+    la.dedup(texts, 0.5, threads=1, progress=lambda *said: told.append(said))
+    assert told and {stage for stage, *_ in told} <= {"read", "band", "verify", "group"}
+    assert all(total is None or done <= total for _, done, total in told)
+
+    def refuse(stage: str, done: int, total: int | None) -> None:
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        la.dedup(texts, 0.5, threads=1, progress=refuse)
+
+
+def test_a_bar_is_shown_and_taken_away(capsys: pytest.CaptureFixture[str]) -> None:
+    la.dedup(corpus(60_000), 0.5, threads=1, progress=True)
+    shown = capsys.readouterr().err
+    assert "read" in shown and shown.endswith("\r")
+
+
+def test_a_notebook_gets_a_bar_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    import types
+
+    updates: list[str] = []
+
+    class Handle:
+        def update(self, html: str) -> None:
+            updates.append(html)
+
+    class ZMQInteractiveShell:
+        pass
+
+    display = types.ModuleType("IPython.display")
+    display.HTML = lambda text: text  # type: ignore[attr-defined]
+    display.display = lambda html, display_id: Handle()  # type: ignore[attr-defined]
+    notebook = types.ModuleType("IPython")
+    notebook.get_ipython = ZMQInteractiveShell  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", notebook)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    la.dedup(corpus(60_000), 0.5, threads=1, progress=True)
+    assert "<progress" in updates[0] and updates[-1] == ""
