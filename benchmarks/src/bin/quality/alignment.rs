@@ -133,7 +133,7 @@ impl Measured {
              over detections and over cases; granularity, detections a case; plagdet = F1 / log2(1 + granularity). Alarms: \
              pairs in which anything was detected; in pairs without plagiarism they are false. The numbers of the finder \
              were chosen on the pairs of suspicious documents with even numbers, and the table of the others is the one \
-             that counts.\n",
+             that counts. A suspicious document is in one half only; a source can be in both.\n",
         );
         for (half, scores) in [("Even, tuned on", &self.halves[0]), ("Odd, never tuned on", &self.halves[1])] {
             let _ = write!(

@@ -1,7 +1,7 @@
 //! `lookalike sources`: which parts of a document come from where.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &SourcesArguments, global: &GlobalArguments) -> Res
 }
 
 /// The references among the items of an index, and how many items it has.
-fn in_index(path: &PathBuf, document: &Document<'_>, progress: &Progress) -> Result<(Vec<Reference>, usize)> {
+fn in_index(path: &Path, document: &Document<'_>, progress: &Progress) -> Result<(Vec<Reference>, usize)> {
     let snapshot = Snapshot::open(path)?;
     if !snapshot.info().stores_text {
         bail!(
@@ -105,7 +105,7 @@ fn in_index(path: &PathBuf, document: &Document<'_>, progress: &Progress) -> Res
         progress.advance(1);
         let text = item.text.unwrap_or_default();
         let passages = document.passages_from(&text);
-        Ok((!passages.is_empty()).then(|| (item.sequence, item.id, text, passages)))
+        Ok((!passages.is_empty()).then_some((item.sequence, item.id, text, passages)))
     });
     let mut items: Vec<_> = items.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
     // Older items first, whatever the segments that they are in.

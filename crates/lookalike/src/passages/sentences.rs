@@ -40,12 +40,8 @@ fn ends_sentence(between: &str) -> bool {
         match character {
             // In scripts written without spaces, nothing needs to follow.
             '。' | '！' | '？' | '｡' | '।' | '۔' | '؟' => return true,
-            '.' | '!' | '?' | '…' => {
-                // A point inside a number or a name is followed by the next token at once.
-                if characters.peek().is_some() {
-                    return true;
-                }
-            }
+            // A point inside a number or a name is followed by the next token at once.
+            '.' | '!' | '?' | '…' if characters.peek().is_some() => return true,
             '\n' => lines += 1,
             _ => {}
         }
