@@ -1,7 +1,7 @@
 //! Selected shingles: what containment finds its candidates by, at any ratio of sizes.
 //!
 //! A long text has too many shingles to list them all. Of each window of w consecutive shingles one is selected, the
-//! least ([winnowing](winnow), after Schleimer, Wilkerson and Aiken 2003). Whoever looks up *all* shingles of an excerpt
+//! least ([winnowing](winnow()), after Schleimer, Wilkerson and Aiken 2003). Whoever looks up *all* shingles of an excerpt
 //! meets a selected one in every run of w shared shingles, that is in every verbatim run of w + k − 1 tokens. Short texts
 //! are listed whole, so that a pair with a short text is never missed where both are looked up. The other selection,
 //! shingles that are 0 mod p, needs no order and promises nothing about a single run.

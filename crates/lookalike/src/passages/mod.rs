@@ -4,7 +4,7 @@
 //!
 //! - *What is the same?* [`shared_passages`]: verbatim runs of at least k tokens, joined where only a few tokens between
 //!   them were changed.
-//! - *What was taken over?* [`taken_over`]: stretches of whole sentences that have most of their telling words in common,
+//! - *What was taken over?* [`taken_over()`]: stretches of whole sentences that have most of their telling words in common,
 //!   in any order. It finds reworded text, and passes over the phrases that any two texts share.
 //!
 //! Both are near linear: a window or a word that occurs too often leads to a bounded number of places.
