@@ -72,8 +72,6 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
         self.watch.begin(Stage::Band, Some(bands.len() as u64));
         let class_if_first = self.classes.class_of_representatives();
         let (mut left_out, mut observed) = (Vec::new(), Observed::default());
-        // Bands whose members have yet to be compared.
-        let mut waiting: Vec<(usize, Buckets)> = Vec::new();
         for bands in bands.chunks(self.bands_at_once()) {
             let buckets = bands
                 .par_iter()
@@ -89,50 +87,18 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
                 buckets.iter().flat_map(Buckets::iter).filter(|members| members.len() > self.rule.every_pair_up_to);
             left_out.extend(large.map(|members| members[self.rule.first..].to_vec()));
             buckets.iter().for_each(|buckets| observed.see_buckets(buckets));
-            // Sketches are gathered once for as many bands as there is room for.
-            let new = buckets.len();
-            waiting.extend(bands.iter().copied().zip(buckets));
-            if waiting.len() > new && !self.have_room(&waiting) {
-                let last = waiting.split_off(waiting.len() - new);
-                self.compare_bands(&waiting, &mut show)?;
-                waiting = last;
+            if self.work().is_none() {
+                // Sketches are gathered once for all bands.
+                show(self.compare(&buckets)?);
+                continue;
+            }
+            for (band, buckets) in bands.iter().zip(&buckets) {
+                let compare = || self.compare(std::slice::from_ref(buckets));
+                let name = format!("candidates-{band:03}");
+                show(load_or_make(self.work(), &name, Stage::Band, self.watch, compare)?);
             }
         }
-        self.compare_bands(&waiting, &mut show)?;
         Ok((left_out, observed))
-    }
-
-    /// Whether the sketches of all that is in these buckets can be in memory at once, and the buckets with them.
-    fn have_room(&self, bands: &[(usize, Buckets)]) -> bool {
-        let members = || bands.iter().flat_map(|(_, buckets)| buckets.members());
-        let mut is_in = vec![false; self.classes.len()];
-        members().for_each(|class| is_in[*class as usize] = true);
-        let rows = is_in.iter().filter(|is_in| **is_in).count() as u64;
-        // A member takes four bytes, and the end of its bucket as many at most.
-        rows * self.row_bytes() + 8 * members().count() as u64 <= self.room()
-    }
-
-    /// Shows the pairs that pass in each of these bands, and leaves them in work files, if there is a folder for those.
-    fn compare_bands(&self, bands: &[(usize, Buckets)], show: &mut impl FnMut(Compared)) -> Result<()> {
-        let name = |band: usize| format!("candidates-{band:03}");
-        let mut missing = Vec::new();
-        for (band, buckets) in bands {
-            match self.work().and_then(|work| work.load(&name(*band))) {
-                Some(compared) => {
-                    self.watch.reuse(Stage::Band, 1);
-                    show(compared);
-                }
-                None => missing.push((*band, buckets)),
-            }
-        }
-        let buckets: Vec<&Buckets> = missing.iter().map(|(_, buckets)| *buckets).collect();
-        self.compare(&buckets, |at, compared| {
-            if let Some(work) = self.work() {
-                work.save(&name(missing[at].0), &compared)?;
-            }
-            show(compared);
-            Ok(())
-        })
     }
 
     /// How many bands are worked on at the same time. Whoever leaves work files wants to leave them often.
@@ -154,26 +120,21 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
         self.collection.resources().room
     }
 
-    /// Bytes of a record's sketch.
-    fn row_bytes(&self) -> u64 {
-        2 * self.collection.slots() as u64
-    }
-
-    /// Shows the pairs in the buckets of each of these bands that pass, as soon as they are known.
-    fn compare(&self, bands: &[&Buckets], mut show: impl FnMut(usize, Compared) -> Result<()>) -> Result<()> {
+    /// The pairs in the buckets of these bands that pass.
+    fn compare(&self, bands: &[Buckets]) -> Result<Compared> {
+        let row_bytes = 2 * self.collection.slots() as u64;
         let for_each_bucket = |show: &mut dyn FnMut(&[u32])| {
-            bands.iter().flat_map(|buckets| buckets.iter()).for_each(show);
+            bands.iter().flat_map(Buckets::iter).for_each(show);
             Ok(())
         };
-        let blocks = Blocks::of(self.classes.len(), for_each_bucket, |_| self.row_bytes(), self.room())?;
-        let mut of_bands: Vec<Compared> = Vec::new();
-        of_bands.resize_with(bands.len(), Compared::default);
-        for (at, task) in blocks.tasks().iter().enumerate() {
+        let blocks = Blocks::of(self.classes.len(), for_each_bucket, |_| row_bytes, self.room())?;
+        let mut compared = Compared::default();
+        for task in blocks.tasks() {
             let rows = Rows::load(self.collection, self.classes, blocks.loaded(*task))?;
             let comparing =
                 Comparing { classes: self.classes, rule: self.rule, blocks: &blocks, task: *task, rows: &rows };
-            let is_last = at + 1 == blocks.tasks().len();
-            for (band, (buckets, compared)) in bands.iter().zip(&mut of_bands).enumerate() {
+            let mut found: Vec<Edge> = Vec::new();
+            for buckets in bands {
                 let pieces = pieces_of(buckets, self.rule)
                     .into_par_iter()
                     .map(|range| {
@@ -182,19 +143,21 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
                     })
                     .collect::<Result<Vec<_>>>()?;
                 for (mut edges, comparisons) in pieces {
-                    compared.pairs.append(&mut edges);
+                    found.append(&mut edges);
                     compared.comparisons += comparisons;
                 }
-                if is_last {
-                    show(band, std::mem::take(compared))?;
+                if found.len() > pairs_in_memory(self.room()) {
+                    sort_distinct(&mut found);
                 }
             }
+            sort_distinct(&mut found);
+            compared.pairs.append(&mut found);
         }
-        Ok(())
+        Ok(compared)
     }
 }
 
-/// The pairs that passed in a band: each meets there once, if at all.
+/// The pairs that passed in some bands.
 #[derive(Debug, Default)]
 struct Compared {
     pairs: Vec<Edge>,
