@@ -18,6 +18,7 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   test [--long]         lint, then every test; --long: the full counts, recorded in docs/long-tests.md
+  python                the wheel of the Python package, and its tests in a fresh environment
   lint                  format, clippy and documentation without a warning; cargo-deny where it is installed
   bench [NAME]...       speed, memory, recall and precision, recorded in benchmarks/record (NAME: a file of
                         benchmarks/definitions, or datasketch-drop-in; without one: natural-100k and plain-100k)
@@ -54,6 +55,7 @@ fn run(arguments: &[String]) -> Result<()> {
     let (command, rest) = arguments.split_first().map_or(("help", &[][..]), |(first, rest)| (first.as_str(), rest));
     match command {
         "test" => test::run(rest),
+        "python" => python::run(rest),
         "lint" => lint::run(rest),
         "bench" => bench::run(rest),
         "quality" => quality::run(rest),

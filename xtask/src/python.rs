@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use crate::step::Steps;
-use crate::{CannotRun, lint, workspace};
+use crate::{CannotRun, expect_no_arguments, lint, workspace};
 
 /// Builds the wheel as tests do (optimised where it matters) or as users get it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +63,14 @@ impl Environment {
 fn package() -> &'static Path {
     // A leak of one path, so that commands can borrow it.
     Box::leak(workspace::root().join("crates/lookalike-python").into_boxed_path())
+}
+
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    expect_no_arguments(arguments)?;
+    let mut steps = Steps::default();
+    test(&mut steps)?;
+    steps.print_summary();
+    Ok(())
 }
 
 /// Tests the package: its stubs against the module, its examples, its tests.
