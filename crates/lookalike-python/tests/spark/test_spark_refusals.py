@@ -51,7 +51,7 @@ def test_columns_of_no_use(spark: Any) -> None:
 @pytest.mark.parametrize("threshold", [0, 1.5, float("nan"), -1])
 def test_a_threshold_out_of_range(spark: Any, threshold: float) -> None:
     df = spark.createDataFrame([(1, TEXT)], "id long, text string")
-    with pytest.raises(la.SettingError, match="the threshold .* is out of range; choose one above 0|expected value"):
+    with pytest.raises(la.SettingError, match="the threshold .* is out of range; choose"):
         dedup(df, threshold=threshold)
 
 
