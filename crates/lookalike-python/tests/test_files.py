@@ -48,5 +48,5 @@ def test_progress_is_told(tmp_path: Path) -> None:
 
 def test_notes_are_warnings(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", [CAT, OTHER])
-    with pytest.warns(UserWarning, match="connected"):
+    with pytest.warns(UserWarning, match="groups are chains"):
         la.dedup_files(tmp_path / "in.jsonl", text="body", id="name", group="connected")
