@@ -11,11 +11,11 @@ const MOST: usize = 60;
 pub(crate) fn sentences(text: &str, spans: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut sentences = Vec::new();
     let mut start = 0;
+    // Nothing lies between two tokens that normalisation made of one character, such as ㎧ (m∕s).
+    let between = |next: usize| text.get(spans[next - 1].end..spans[next].start).unwrap_or_default();
     for next in 1..=spans.len() {
         let length = next - start;
-        let ends = next == spans.len()
-            || length >= MOST
-            || length >= FEWEST && ends_sentence(&text[spans[next - 1].end..spans[next].start]);
+        let ends = next == spans.len() || length >= MOST || length >= FEWEST && ends_sentence(between(next));
         if ends {
             sentences.push(start..next);
             start = next;
@@ -71,6 +71,12 @@ mod tests {
         );
         assert_eq!(cut("Title of this\n\nfirst line of\na paragraph"), ["Title of this", "first line of\na paragraph"]);
         assert_eq!(cut("今日は晴れ。明日は雨。"), ["今日は晴れ", "明日は雨"]);
+    }
+
+    #[test]
+    fn tokens_may_come_from_the_same_character() {
+        // ㎧ between two words: two tokens, of which both stand where it does.
+        assert_eq!(sentences("at ㎧ now", &[0..2, 3..6, 3..6, 7..10]), [0..4]);
     }
 
     #[test]
