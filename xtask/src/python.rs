@@ -60,9 +60,8 @@ impl Environment {
 }
 
 /// The folder of the package.
-fn package() -> &'static Path {
-    // A leak of one path, so that commands can borrow it.
-    Box::leak(workspace::root().join("crates/lookalike-python").into_boxed_path())
+fn package() -> PathBuf {
+    workspace::root().join("crates/lookalike-python")
 }
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {

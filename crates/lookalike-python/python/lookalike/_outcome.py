@@ -50,7 +50,7 @@ def dedup(
     """
     plan_ = plan(threshold, **settings)
     new = Records(records, text)
-    old = None if against is None else Records(against, _text_of_old(against, text))
+    old = None if against is None else _old(against, text)
     keep = json.loads(plan_.settings)["keep"]
     keep_field = keep.partition(":")[2]
     if threads is not None and not 1 <= threads <= 1024:
@@ -68,13 +68,12 @@ def dedup(
     return Outcome(found)
 
 
-def _text_of_old(against: Any, text: str | None) -> str | None:
-    """The column of the old texts: the same as of the new ones, unless they are no table."""
+def _old(against: Any, text: str | None) -> Records:
+    """The old records: in the same column of a table as the new ones, or in no table."""
     try:
-        Records(against, text)
+        return Records(against, text)
     except TypeError:
-        return None
-    return text
+        return Records(against, None)
 
 
 class Table:
