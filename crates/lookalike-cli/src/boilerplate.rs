@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
-use lookalike::{Batch, Content, Plan, Shingler, Stage, Watch};
+use lookalike::{Plan, Shingler, Stage, Watch};
 use lookalike_io::{Chunk, Input, Inputs, Parsed, Reader, read_all};
 use rayon::prelude::*;
 
@@ -79,19 +79,13 @@ fn plain_shingler(plan: &Plan) -> Shingler {
     Shingler::new(plan.settings().shingles, plan.normalize(), false)
 }
 
-/// Appends the shingles of a record.
-fn append(shingler: &mut Shingler, batch: &Batch, record: usize, shingles: &mut Vec<u64>) {
-    match batch.content(record) {
-        Content::Text(text) => shingler.append_text(text, shingles),
-        Content::Set(items) => shingler.append_set(items, shingles),
-    };
-}
-
 fn template_shingles(plan: &Plan, request: &Request<'_>, templates: Vec<Input>) -> Result<Vec<u64>> {
     let reader = Reader::open(templates, request.input.read.options())?;
     let make = || (plain_shingler(plan), Vec::new());
     let take = |(shingler, shingles): &mut (Shingler, Vec<u64>), _: &Chunk, parsed: &mut Parsed| {
-        (0..parsed.batch.len()).for_each(|record| append(shingler, &parsed.batch, record, shingles));
+        for record in 0..parsed.batch.len() {
+            shingler.append(parsed.batch.content(record), shingles);
+        }
         Ok::<_, anyhow::Error>(())
     };
     let states = read_all(&reader, request.resources.threads(), interrupt::flag(), make, take)?;
@@ -136,7 +130,7 @@ fn common_shingles(
         let take = |counting: &mut Counting, chunk: &Chunk, parsed: &mut Parsed| {
             for record in 0..parsed.batch.len() {
                 counting.buffer.clear();
-                append(&mut counting.shingler, &parsed.batch, record, &mut counting.buffer);
+                counting.shingler.append(parsed.batch.content(record), &mut counting.buffer);
                 counting.buffer.retain(is_counted);
                 counting.buffer.sort_unstable();
                 counting.buffer.dedup();

@@ -1,7 +1,7 @@
 //! The shingles of the few records whose sets are compared: their texts are read a second time, which is cheaper than
 //! keeping the shingles of all.
 
-use lookalike::{Asked, Content, Error, ErrorKind, Plan, ShingleLists, Supply, Take};
+use lookalike::{Asked, Error, ErrorKind, Plan, ShingleLists, Supply, Take};
 use lookalike_io::{Reader, Run, Wanted, read_again};
 
 use crate::interrupt;
@@ -39,10 +39,7 @@ impl Supply for SecondRead<'_> {
                 let Run { first, batch, indices } = run;
                 lists.clear();
                 for index in indices {
-                    lists.push_with(|shingles| match batch.content(*index as usize) {
-                        Content::Text(text) => shingler.append_text(text, shingles),
-                        Content::Set(items) => shingler.append_set(items, shingles),
-                    });
+                    lists.push_with(|shingles| shingler.append(batch.content(*index as usize), shingles));
                 }
                 take(first, lists).map_err(|error| match error.kind() {
                     ErrorKind::Changed => {

@@ -11,7 +11,7 @@ use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::run::Resources;
 use crate::settings::{Measure, Verify};
-use crate::shingle::{Shingler, sort_distinct};
+use crate::shingle::sort_distinct;
 use crate::sketched::{Sketched, Sketcher};
 use crate::supply::{Asked, ShingleLists, Supply, Take};
 use crate::verify::{containment, edit_similarity, jaccard};
@@ -49,7 +49,7 @@ impl Plan {
         let mut supplier = self.supplier();
         let [left, right] = [left, right].map(|content| {
             let mut elements = Vec::new();
-            append(&mut supplier, content, &mut elements);
+            supplier.append(content, &mut elements);
             if self.settings().verify != Verify::Edit {
                 let distinct = sort_distinct(&mut elements);
                 elements.truncate(distinct);
@@ -124,18 +124,11 @@ impl Supply for Again<'_> {
             for asked in asked {
                 let record = asked.record as usize;
                 let content = self.old.get(record).unwrap_or_else(|| &self.new[record - self.old.len()]);
-                lists.push_with(|all| append(shingler, *content, all));
+                lists.push_with(|all| shingler.append(*content, all));
             }
             take(run * SUPPLIED, lists)
         })
     }
-}
-
-fn append(shingler: &mut Shingler, content: Content<'_>, shingles: &mut Vec<u64>) {
-    match content {
-        Content::Text(text) => shingler.append_text(text, shingles),
-        Content::Set(items) => shingler.append_set(items, shingles),
-    };
 }
 
 #[cfg(test)]

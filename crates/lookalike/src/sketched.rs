@@ -103,22 +103,14 @@ impl Sketcher {
         for record in 0..records {
             let content = batch.content(record);
             self.shingles.clear();
-            let shape = match content {
-                Content::Text(text) => self.shingler.append_text(text, &mut self.shingles),
-                Content::Set(items) => {
-                    sketched.holds_sets = true;
-                    self.shingler.append_set(items, &mut self.shingles)
-                }
-            };
+            sketched.holds_sets |= matches!(content, Content::Set(_));
+            let shape = self.shingler.append(content, &mut self.shingles);
             let within = sketched.within.get(record).copied().unwrap_or(0);
             let supplied = match &mut self.supplier {
                 None => &self.shingles,
                 Some(supplier) => {
                     self.supplied.clear();
-                    match content {
-                        Content::Text(text) => supplier.append_text(text, &mut self.supplied),
-                        Content::Set(items) => supplier.append_set(items, &mut self.supplied),
-                    };
+                    supplier.append(content, &mut self.supplied);
                     &self.supplied
                 }
             };

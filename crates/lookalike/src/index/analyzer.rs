@@ -63,10 +63,7 @@ impl Analyzed {
 /// The elements of a content, in no order, repeats among them.
 fn elements(shingler: &mut Shingler, content: Content<'_>) -> Vec<u64> {
     let mut elements = Vec::with_capacity(COMMON_ELEMENTS);
-    match content {
-        Content::Text(text) => shingler.append_text(text, &mut elements),
-        Content::Set(items) => shingler.append_set(items, &mut elements),
-    };
+    shingler.append(content, &mut elements);
     elements
 }
 

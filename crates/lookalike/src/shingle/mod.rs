@@ -9,6 +9,7 @@ mod words;
 
 use std::sync::Arc;
 
+use crate::batch::Content;
 use crate::hash::{self, PADDING, Roll};
 use crate::normalize::normalize;
 use crate::settings::{Normalize, Shingles, Step};
@@ -60,6 +61,14 @@ impl Shingler {
     /// Leaves these shingles, which are sorted, out of every record.
     pub(crate) fn ignoring(self, ignored: Arc<[u64]>) -> Self {
         Self { ignored, ..self }
+    }
+
+    /// Appends the shingle hashes of a text, or the elements of a set.
+    pub fn append(&mut self, content: Content<'_>, hashes: &mut Vec<u64>) -> Shape {
+        match content {
+            Content::Text(text) => self.append_text(text, hashes),
+            Content::Set(items) => self.append_set(items, hashes),
+        }
     }
 
     /// Appends the shingle hashes of `text`, in the order of the text, or sorted for a bag.

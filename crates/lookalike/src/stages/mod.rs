@@ -29,10 +29,7 @@ use crate::shingle::{Shape, Shingler, sort_distinct};
 /// Fills `elements` with the set of a record, sorted, each element once.
 fn fill_set(shingler: &mut Shingler, content: Content<'_>, elements: &mut Vec<u64>) -> Shape {
     elements.clear();
-    let shape = match content {
-        Content::Text(text) => shingler.append_text(text, elements),
-        Content::Set(items) => shingler.append_set(items, elements),
-    };
+    let shape = shingler.append(content, elements);
     let distinct = sort_distinct(elements);
     elements.truncate(distinct);
     shape
