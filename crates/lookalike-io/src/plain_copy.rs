@@ -6,11 +6,14 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
+use std::thread::{self, ScopedJoinHandle};
 
 use crate::parsed::RawSpan;
 
 /// Bytes that are read while as many are written: few enough to be still in the cache when they are written.
 const ROUND_BYTES: usize = 1 << 19;
+/// Bytes that are worth bringing to the disk while others are copied: at the end there is less to wait for.
+const WORTH_SYNCING: usize = 1 << 24;
 
 /// Copies the first `length` bytes of `source`, but for what is left out, to `target`.
 pub(crate) fn copy_all_but(
@@ -22,13 +25,22 @@ pub(crate) fn copy_all_but(
     let mut stretches = Stretches { source, left_out, position: 0, end: 0, next: 0, length };
     let (mut ready, mut filling) = (Vec::with_capacity(ROUND_BYTES), Vec::with_capacity(ROUND_BYTES));
     stretches.read(&mut ready)?;
-    while !ready.is_empty() {
-        let (written, read) = rayon::join(|| target.write_all(&ready), || stretches.read(&mut filling));
-        written?;
-        read?;
-        std::mem::swap(&mut ready, &mut filling);
-    }
-    Ok(())
+    thread::scope(|scope| {
+        let (mut unsynced, mut syncing) = (0, None::<ScopedJoinHandle<'_, ()>>);
+        while !ready.is_empty() {
+            let (written, read) = rayon::join(|| target.write_all(&ready), || stretches.read(&mut filling));
+            written?;
+            read?;
+            unsynced += ready.len();
+            if unsynced >= WORTH_SYNCING && syncing.as_ref().is_none_or(ScopedJoinHandle::is_finished) {
+                unsynced = 0;
+                // Should it fail, so will the sync at the end.
+                syncing = Some(scope.spawn(move || drop(target.sync_data())));
+            }
+            std::mem::swap(&mut ready, &mut filling);
+        }
+        Ok(())
+    })
 }
 
 /// What is kept of a file, read from front to back.

@@ -104,6 +104,9 @@ fn table(names: [&'static str; 3], rows: Vec<(usize, usize, f64)>) -> PyResult<T
     Table::new(names, [whole(|row| row.0), whole(|row| row.1), similarity])
 }
 
+/// Stands for a missing value of what records must share: it is a value of its own, which no text hashes to but by chance.
+pub(crate) const NO_VALUE: u64 = 0x6e6f_7661_6c75_6521;
+
 /// What decides about records beside what they are made of.
 struct Decides {
     keep: Vec<KeepValue>,
@@ -113,7 +116,7 @@ struct Decides {
 impl Decides {
     fn of(keep: Option<&Bound<'_, PyAny>>, within: Option<&Bound<'_, PyAny>>, records: usize) -> PyResult<Self> {
         let keep: Vec<KeepValue> = values(keep, keep_value)?;
-        let within = values(within, |value| Ok(hash_item(value.str()?.to_str()?.as_bytes())))?;
+        let within = values(within, hash_of_within)?;
         for (name, length) in [("keep", keep.len()), ("within", within.len())] {
             if length != 0 && length != records {
                 return Err(PyValueError::new_err(format!(
@@ -137,6 +140,14 @@ fn values<'py, T>(
         Some(column) => column.try_iter()?.map(|item| value(&item?)).collect(),
         None => Ok(Vec::new()),
     }
+}
+
+/// The hash of a value that records must share.
+fn hash_of_within(value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    if value.is_none() {
+        return Ok(NO_VALUE);
+    }
+    Ok(hash_item(value.str()?.to_str()?.as_bytes()))
 }
 
 fn keep_value(value: &Bound<'_, PyAny>) -> PyResult<KeepValue> {

@@ -16,6 +16,7 @@ use pyo3_arrow::PyArray;
 
 use crate::contents::Column;
 use crate::errors::OrRaise;
+use crate::outcome::NO_VALUE;
 use crate::plan::Plan;
 use crate::table::Table;
 
@@ -118,9 +119,6 @@ fn hash_within(column: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
         other => Err(PyTypeError::new_err(format!("a column of {other} holds no texts"))),
     }
 }
-
-/// Stands for a missing value, which no text hashes to but by chance.
-const NO_VALUE: u64 = 0x6e6f_7661_6c75_6521;
 
 fn table_of(rows: &SketchedRows) -> PyResult<Table> {
     let records = rows.shapes.len();

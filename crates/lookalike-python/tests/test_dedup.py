@@ -71,6 +71,11 @@ def test_a_table_has_its_texts_in_a_column(shape: Callable[[dict[str, Any]], Any
         la.dedup(table)
 
 
+def test_nothing_is_a_value_of_its_own() -> None:
+    table = {"text": ["a text of some words"] * 4, "lang": ["None", None, "None", None]}
+    assert la.dedup(table, within="lang").groups == [[0, 2], [1, 3]]
+
+
 def test_rows_of_a_shuffled_data_set_come_in_its_order() -> None:
     shuffled = datasets.Dataset.from_dict({"text": TEXTS}).select([4, 2, 3, 1, 0])
     assert la.dedup(shuffled).kept == [0, 1, 2, 3]

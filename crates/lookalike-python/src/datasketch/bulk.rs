@@ -1,11 +1,13 @@
 //! Sketches of many sets at once, on all cores.
 
+use std::ops::Range;
 use std::thread;
 
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyIterator, PyList};
 
-use super::elements::{HashFunction, all_bytes, lower_alone};
+use super::byte_elements::{ByteElements, Sequence};
+use super::elements::{HashFunction, lower_alone};
 use super::hashing::Known;
 use super::minhash::{MinHashState, Values};
 use super::scheme::{Numbers, Permutations};
@@ -46,22 +48,10 @@ pub(super) fn minhash_bulk<'py>(
         if ends.is_empty() && odd.is_none() {
             return Ok(made);
         }
-        match all_bytes(&elements) {
-            Some(bytes) => {
-                let mut start = 0;
-                let sets: Vec<&[&[u8]]> =
-                    ends.iter().map(|end| &bytes[std::mem::replace(&mut start, *end)..*end]).collect();
-                for lowered in py.detach(|| sketch_all(known, permutations, &sets))? {
-                    add(lowered)?;
-                }
-            }
-            None => {
-                let mut start = 0;
-                for end in ends {
-                    let set = PyList::new(py, &elements[std::mem::replace(&mut start, end)..end])?;
-                    add(hash.lower_by_all(permutations, &set)?)?;
-                }
-            }
+        let mut start = 0;
+        let sets: Vec<Range<usize>> = ends.iter().map(|end| std::mem::replace(&mut start, *end)..*end).collect();
+        for lowered in py.detach(|| sketch_all(known, permutations, &elements, &sets))? {
+            add(lowered)?;
         }
         if let Some(lowered) = odd {
             add(lowered)?;
@@ -70,31 +60,31 @@ pub(super) fn minhash_bulk<'py>(
 }
 
 /// The elements of some sets, one after the other.
-struct Gathered<'py> {
-    elements: Vec<Bound<'py, PyAny>>,
+struct Gathered {
+    elements: ByteElements,
     /// Where each set ends.
     ends: Vec<usize>,
-    /// What a set came to that is an array of numpy, whose elements are no objects yet. It comes after the others.
+    /// What a set came to that holds something else than bytes. It comes after the others.
     odd: Option<Option<Numbers>>,
 }
 
-fn gather<'py>(
-    hash: &HashFunction,
-    permutations: &Permutations,
-    sets: &mut Bound<'py, pyo3::types::PyIterator>,
-) -> PyResult<Gathered<'py>> {
-    let mut gathered = Gathered { elements: Vec::new(), ends: Vec::new(), odd: None };
+fn gather(hash: &HashFunction, permutations: &Permutations, sets: &mut Bound<'_, PyIterator>) -> PyResult<Gathered> {
+    let mut gathered = Gathered { elements: ByteElements::default(), ends: Vec::new(), odd: None };
     for set in sets {
-        let set = set?;
-        if let Ok(list) = set.cast_exact::<PyList>() {
-            gathered.elements.extend(list.iter());
-        } else if set.hasattr(pyo3::intern!(set.py(), "dtype"))? {
+        let mut set = set?;
+        let is_array = set.hasattr(pyo3::intern!(set.py(), "dtype"))?;
+        if !is_array && Sequence::of(&set).is_none() {
+            set = set.py().get_type::<PyList>().call1((set,))?;
+        }
+        let before = gathered.elements.len();
+        let is_taken = Sequence::of(&set).is_some_and(|sequence| {
+            let taken = gathered.elements.take(&sequence, 0..usize::MAX);
+            taken == sequence.len()
+        });
+        if !is_taken {
+            gathered.elements.truncate(before);
             gathered.odd = Some(hash.lower_by_all(permutations, &set)?);
-            return Ok(gathered);
-        } else {
-            for element in set.try_iter()? {
-                gathered.elements.push(element?);
-            }
+            break;
         }
         gathered.ends.push(gathered.elements.len());
         if gathered.elements.len() >= AT_ONCE || gathered.ends.len() >= AT_ONCE {
@@ -106,16 +96,20 @@ fn gather<'py>(
 
 /// Sketches the sets, in parts of about as many elements. Threads are started for it and end with it: a pool of threads
 /// would be lost to the children of a program that forks.
-fn sketch_all(known: Known, permutations: &Permutations, sets: &[&[&[u8]]]) -> PyResult<Vec<Option<Numbers>>> {
-    let elements: usize = sets.iter().map(|set| set.len()).sum();
+fn sketch_all(
+    known: Known,
+    permutations: &Permutations,
+    elements: &ByteElements,
+    sets: &[Range<usize>],
+) -> PyResult<Vec<Option<Numbers>>> {
     let cores = thread::available_parallelism().map_or(1, usize::from);
-    let parts = cores.min(elements / WORTH_A_THREAD).max(1);
+    let parts = cores.min(elements.len() / WORTH_A_THREAD).max(1);
     if parts == 1 {
-        return sketch_some(known, permutations, sets);
+        return sketch_some(known, permutations, elements, sets);
     }
     let (mut rest, mut cut) = (sets, Vec::new());
     for part in 1..=parts {
-        let target = elements / parts;
+        let target = elements.len() / parts;
         let mut taken = 0;
         let count = if part == parts {
             rest.len()
@@ -133,7 +127,7 @@ fn sketch_all(known: Known, permutations: &Permutations, sets: &[&[&[u8]]]) -> P
     }
     thread::scope(|scope| {
         let threads: Vec<_> =
-            cut.into_iter().map(|some| scope.spawn(move || sketch_some(known, permutations, some))).collect();
+            cut.into_iter().map(|some| scope.spawn(move || sketch_some(known, permutations, elements, some))).collect();
         let mut all = Vec::with_capacity(sets.len());
         for thread in threads {
             match thread.join() {
@@ -145,14 +139,19 @@ fn sketch_all(known: Known, permutations: &Permutations, sets: &[&[&[u8]]]) -> P
     })
 }
 
-fn sketch_some(known: Known, permutations: &Permutations, sets: &[&[&[u8]]]) -> PyResult<Vec<Option<Numbers>>> {
+fn sketch_some(
+    known: Known,
+    permutations: &Permutations,
+    elements: &ByteElements,
+    sets: &[Range<usize>],
+) -> PyResult<Vec<Option<Numbers>>> {
     sets.iter()
         .map(|set| {
             if set.is_empty() {
                 return Ok(None);
             }
             let mut slots = Numbers::empty(permutations.scheme(), permutations.len());
-            lower_alone(known, permutations, set, &mut slots)?;
+            lower_alone(known, permutations, elements.range(set.clone()), &mut slots)?;
             Ok(Some(slots))
         })
         .collect()

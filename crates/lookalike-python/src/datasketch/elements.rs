@@ -4,15 +4,16 @@
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyInt, PyList};
 
+use super::byte_elements::{ByteElements, Sequence, bytes_of};
 use super::hashing::Known;
 use super::scheme::{Numbers, Permutations, Scheme};
 
 /// Elements that are hashed and permuted at a time, so that a long iterator is never held as a whole.
 const AT_ONCE: usize = 4096;
-/// So many are hashed as they come, before.
-const FIRST: usize = 512;
+/// Elements of a list that are hashed where they are at a time.
+const IN_PLACE: usize = 256;
 /// More bytes than this are hashed while other threads of Python may run; for less, stepping aside costs more than it gives.
 const WORTH_STEPPING_ASIDE: usize = 1 << 15;
 
@@ -32,9 +33,9 @@ impl HashFunction {
     /// The hash of one element, as a number that fits into the scheme.
     pub(super) fn hash(&self, scheme: Scheme, element: &Bound<'_, PyAny>) -> PyResult<u64> {
         if let Some(known) = self.known
-            && let Ok(bytes) = element.cast_exact::<PyBytes>()
+            && let Some(bytes) = bytes_of(element)
         {
-            return fitting(scheme, known.hash(bytes.as_bytes()));
+            return fitting(scheme, known.hash(bytes));
         }
         let hash = self.callable.bind(element.py()).call1((element,))?;
         match hash.cast_exact::<PyInt>().map(|number| number.extract::<u64>()) {
@@ -49,108 +50,148 @@ impl HashFunction {
         permutations: &Permutations,
         elements: &Bound<'_, PyAny>,
     ) -> PyResult<Option<Numbers>> {
-        if let (Some(known), Some((bytes, size))) = (self.known, numbers_of_array(elements)?) {
-            let mut lowered = Numbers::empty(permutations.scheme(), permutations.len());
-            let elements: Vec<&[u8]> = bytes.as_bytes().chunks_exact(size).collect();
-            lower_by_bytes(bytes.py(), known, permutations, &elements, &mut lowered)?;
-            return Ok((!elements.is_empty()).then_some(lowered));
+        let py = elements.py();
+        let mut lowering = Lowering { hash: self, permutations, bytes: ByteElements::default(), lowered: None };
+        let Some(known) = self.known else {
+            lowering.by_each(py, elements.try_iter()?)?;
+            return Ok(lowering.lowered);
+        };
+        if let Some((numbers, size)) = numbers_of_array(elements)? {
+            lowering.bytes = ByteElements::of_width(numbers.as_bytes(), size);
+            lowering.by_bytes(py, known)?;
+            return Ok(lowering.lowered);
         }
-        if let Ok(list) = elements.cast_exact::<PyList>() {
-            self.lower_by_each(permutations, elements.py(), list.iter().map(Ok))
-        } else if let Ok(tuple) = elements.cast_exact::<PyTuple>() {
-            self.lower_by_each(permutations, elements.py(), tuple.iter().map(Ok))
-        } else {
-            self.lower_by_each(permutations, elements.py(), elements.try_iter()?)
+        let mut taken = 0;
+        if let Some(sequence) = Sequence::of(elements) {
+            // Most sets are small, and xxHash is quick: those are hashed where they are, the others without Python.
+            loop {
+                let is_in_place = taken == 0 || known.is_quick();
+                let some = if is_in_place {
+                    lowering.in_place(known, &sequence, taken)?
+                } else {
+                    let some = lowering.bytes.take(&sequence, taken..taken + AT_ONCE);
+                    lowering.by_bytes(py, known)?;
+                    some
+                };
+                taken += some;
+                if some < if is_in_place { IN_PLACE } else { AT_ONCE } {
+                    break;
+                }
+            }
+            if taken >= sequence.len() {
+                return Ok(lowering.lowered);
+            }
         }
+        lowering.by_each(py, elements.try_iter()?.skip(taken))?;
+        Ok(lowering.lowered)
+    }
+}
+
+/// Elements on their way into slots.
+struct Lowering<'a> {
+    hash: &'a HashFunction,
+    permutations: &'a Permutations,
+    bytes: ByteElements,
+    lowered: Option<Numbers>,
+}
+
+impl Lowering<'_> {
+    /// Takes the next elements of a sequence, but only up to the first that is not bytes, and tells how many.
+    fn in_place(&mut self, known: Known, sequence: &Sequence<'_, '_>, from: usize) -> PyResult<usize> {
+        let mut hashes = [0; IN_PLACE];
+        let mut all = hashes.iter_mut();
+        let taken = sequence.visit_bytes(from..from + IN_PLACE, |element| {
+            if let Some(hash) = all.next() {
+                *hash = known.hash(element);
+            }
+        });
+        let hashes = &hashes[..taken];
+        hashes.iter().try_for_each(|hash| fitting(self.permutations.scheme(), *hash).map(drop))?;
+        if taken > 0 {
+            self.permutations.lower(hashes, self.slots());
+        }
+        Ok(taken)
     }
 
-    fn lower_by_each<'py>(
-        &self,
-        permutations: &Permutations,
+    /// Takes the elements one at a time. Bytes are only gathered, if it is known how to hash them.
+    fn by_each<'py>(
+        &mut self,
         py: Python<'py>,
-        mut elements: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
-    ) -> PyResult<Option<Numbers>> {
-        let mut lowered: Option<Numbers> = None;
-        let mut some: Vec<Bound<'py, PyAny>> = Vec::new();
-        let mut hashes: Vec<u64> = Vec::with_capacity(elements.size_hint().0.min(FIRST));
-        // The first are hashed as they come, and most sets have no more. Those after them are taken first, so that they can be
-        // hashed without Python; a known function has no side effects that would tell.
-        let mut takes_first = false;
-        loop {
-            some.clear();
-            hashes.clear();
-            if takes_first {
-                for element in elements.by_ref().take(AT_ONCE) {
-                    some.push(element?);
+        elements: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
+    ) -> PyResult<()> {
+        let mut hashes = Vec::new();
+        for element in elements {
+            let element = element?;
+            match (self.hash.known, bytes_of(&element)) {
+                (Some(known), Some(bytes)) => {
+                    self.bytes.push(bytes);
+                    if self.bytes.len() == AT_ONCE {
+                        self.by_bytes(py, known)?;
+                    }
                 }
-            } else {
-                for element in elements.by_ref().take(FIRST) {
-                    let element = element?;
-                    let hash = match (self.known, element.cast_exact::<PyBytes>()) {
-                        (Some(known), Ok(bytes)) => known.hash(bytes.as_bytes()),
-                        _ => self.hash(permutations.scheme(), &element)?,
-                    };
-                    hashes.push(hash);
+                _ => {
+                    hashes.push(self.hash.hash(self.permutations.scheme(), &element)?);
+                    if hashes.len() == AT_ONCE {
+                        self.permutations.lower(&hashes, self.slots());
+                        hashes.clear();
+                    }
                 }
-                hashes.iter().try_for_each(|hash| fitting(permutations.scheme(), *hash).map(drop))?;
             }
-            takes_first = self.known.is_some();
-            if some.is_empty() && hashes.is_empty() {
-                return Ok(lowered);
-            }
-            let slots = lowered.get_or_insert_with(|| Numbers::empty(permutations.scheme(), permutations.len()));
-            let slices = self.known.and_then(|known| Some((known, all_bytes(&some)?)));
-            if let Some((known, slices)) = slices.filter(|(_, slices)| !slices.is_empty()) {
-                lower_by_bytes(py, known, permutations, &slices, slots)?;
-                continue;
-            }
-            for element in &some {
-                hashes.push(self.hash(permutations.scheme(), element)?);
-            }
-            permutations.lower(&hashes, slots);
+        }
+        if !hashes.is_empty() {
+            self.permutations.lower(&hashes, self.slots());
+        }
+        match self.hash.known {
+            Some(known) => self.by_bytes(py, known),
+            None => Ok(()),
         }
     }
-}
 
-/// The bytes of all elements, if all are bytes.
-pub(super) fn all_bytes<'a>(elements: &'a [Bound<'_, PyAny>]) -> Option<Vec<&'a [u8]>> {
-    elements.iter().map(|element| element.cast_exact::<PyBytes>().ok().map(|bytes| bytes.as_bytes())).collect()
-}
+    /// Hashes and permutes what was gathered, without Python if it takes long.
+    fn by_bytes(&mut self, py: Python<'_>, known: Known) -> PyResult<()> {
+        if self.bytes.len() == 0 {
+            return Ok(());
+        }
+        let bytes = std::mem::take(&mut self.bytes);
+        // A permuted hash costs about as much as a byte for each sixteen slots.
+        let work = bytes.total() + bytes.len() * self.permutations.len() / 16;
+        let permutations = self.permutations;
+        let slots = self.slots();
+        let done = if work > WORTH_STEPPING_ASIDE {
+            py.detach(|| lower_alone(known, permutations, bytes.range(0..bytes.len()), slots))
+        } else {
+            lower_alone(known, permutations, bytes.range(0..bytes.len()), slots)
+        };
+        self.bytes = bytes;
+        self.bytes.truncate(0);
+        done
+    }
 
-/// Hashes and permutes, without Python if it takes long.
-fn lower_by_bytes(
-    py: Python<'_>,
-    known: Known,
-    permutations: &Permutations,
-    elements: &[&[u8]],
-    slots: &mut Numbers,
-) -> PyResult<()> {
-    let bytes: usize = elements.iter().map(|element| element.len()).sum();
-    // A permuted hash costs about as much as a byte for each sixteen slots.
-    let work = bytes + elements.len() * permutations.len() / 16;
-    if work > WORTH_STEPPING_ASIDE {
-        py.detach(|| lower_alone(known, permutations, elements, slots))
-    } else {
-        lower_alone(known, permutations, elements, slots)
+    fn slots(&mut self) -> &mut Numbers {
+        let permutations = self.permutations;
+        self.lowered.get_or_insert_with(|| Numbers::empty(permutations.scheme(), permutations.len()))
     }
 }
 
 /// Hashes and permutes; needs nothing of Python.
-pub(super) fn lower_alone(
+pub(super) fn lower_alone<'a>(
     known: Known,
     permutations: &Permutations,
-    elements: &[&[u8]],
+    elements: impl Iterator<Item = &'a [u8]>,
     slots: &mut Numbers,
 ) -> PyResult<()> {
     const BLOCK: usize = 128;
     let mut hashes = [0; BLOCK];
-    for elements in elements.chunks(BLOCK) {
-        let hashes = &mut hashes[..elements.len()];
-        for (hash, element) in hashes.iter_mut().zip(elements) {
-            *hash = fitting(permutations.scheme(), known.hash(element))?;
+    let mut filled = 0;
+    for element in elements {
+        hashes[filled] = fitting(permutations.scheme(), known.hash(element))?;
+        filled += 1;
+        if filled == BLOCK {
+            permutations.lower(&hashes, slots);
+            filled = 0;
         }
-        permutations.lower(hashes, slots);
     }
+    permutations.lower(&hashes[..filled], slots);
     Ok(())
 }
 

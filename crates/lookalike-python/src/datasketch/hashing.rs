@@ -34,6 +34,11 @@ impl Known {
         })
     }
 
+    /// Whether it takes no longer than to come to an element.
+    pub(super) fn is_quick(self) -> bool {
+        !matches!(self, Self::Sha1Narrow | Self::Sha1Wide)
+    }
+
     /// The hash of some bytes.
     #[inline]
     pub(super) fn hash(self, bytes: &[u8]) -> u64 {

@@ -2,6 +2,7 @@
 
 mod band_index;
 mod bulk;
+mod byte_elements;
 mod compression;
 mod elements;
 mod forest;

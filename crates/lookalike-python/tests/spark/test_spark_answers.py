@@ -11,12 +11,22 @@ from typing import Any
 import lookalike as la
 import pytest
 from corpora import chain, mixed
-from lookalike.spark import _components, groups, pairs
+from lookalike.spark import _components, _one_task, dedup, groups, pairs
 from lookalike.spark._frames import annotated, paired, prepare
 
 CASES = Path(__file__).parents[4] / "testdata"
 #: So much recall that a miss is practically impossible.
 CERTAIN = 0.99999
+
+
+@pytest.fixture(autouse=True)
+def in_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with large inputs, unless a test asks for :data:`ANY_SIZE` in one task."""
+    monkeypatch.setattr(_one_task, "EXPECTED", -1)
+
+
+#: More than Spark expects of a frame whose size it does not know.
+ANY_SIZE = 1 << 100
 
 
 def cases() -> list[Any]:
@@ -49,8 +59,12 @@ def frame_of(spark: Any, case: dict[str, Any]) -> Any:
     return spark.createDataFrame(spark.sparkContext.parallelize(rows, 1), ", ".join(f"`{name}` {kind}" for name, kind in kinds.items()))
 
 
+@pytest.mark.parametrize("expected", [-1, ANY_SIZE], ids=["stages", "task"])
 @pytest.mark.parametrize("case", cases())
-def test_every_case(spark: Any, in_small: None, case: dict[str, Any]) -> None:
+def test_every_case(
+    spark: Any, in_small: None, case: dict[str, Any], expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_one_task, "EXPECTED", expected)
     place = {record["id"]: at for at, record in enumerate(case["records"])}
     settings = {"recall": CERTAIN, **case["settings"]}
     threshold = settings.pop("threshold", 0.8)
@@ -58,8 +72,7 @@ def test_every_case(spark: Any, in_small: None, case: dict[str, Any]) -> None:
     run = prepare(frame_of(spark, case), "text", "id", threshold, "place", case.get("within"), None, settings)
 
     found = sorted(paired(run).collect(), key=lambda pair: (place[pair.left], place[pair.right]))
-    expected = [(left, right, float(Fraction(how))) for left, right, how in case["pairs"]]
-    assert [tuple(pair) for pair in found] == expected
+    assert [tuple(pair) for pair in found] == [(left, right, float(Fraction(how))) for left, right, how in case["pairs"]]
 
     noted = annotated(run).collect()
     assert sorted((row.id for row in noted if row.role != "duplicate"), key=place.__getitem__) == case["kept"]
@@ -128,3 +141,33 @@ def test_a_bucket_of_100_000(spark: Any) -> None:
     texts = [f"{common} {chance.randrange(10**9)}" for _ in range(100_000)]
     expected = check_against_one_machine(spark, list(enumerate(texts)), threshold=0.8)
     assert expected.summary["bounded_buckets"] > 0
+
+
+@pytest.fixture
+def small(spark: Any, tmp_path: Path) -> Any:
+    """A table whose size Spark knows."""
+    rows = [(at, text, at * 7 % 1_000 if at % 5 else None) for at, text in enumerate(mixed(2_000, seed=8))]
+    spark.createDataFrame(rows, "id long, text string, score long").write.parquet(str(tmp_path / "small"))
+    return spark.read.parquet(str(tmp_path / "small"))
+
+
+@pytest.mark.parametrize("settings", [{"keep": "longest"}, {"keep": "max:score"}, {"keep": "last", "group": "connected"}])
+def test_a_small_table_is_done_in_one_task(small: Any, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {"threshold": 0.7, "order_by": "score", **settings}
+    in_stages = dedup(small, annotate=True, **asked).orderBy("id").collect()
+    monkeypatch.undo()
+    assert _one_task.dropped(prepare(small, "text", "id", 0.7, None, None, None, {})) is not None
+    assert dedup(small, annotate=True, **asked).orderBy("id").collect() == in_stages
+    rows = sorted(small.collect(), key=lambda row: (row.score is None, row.score, row.id))
+    found = la.dedup([row.text for row in rows], 0.7).pairs
+    expected = sorted((rows[left].id, rows[right].id, how) for left, right, how in found)
+    assert sorted(map(tuple, pairs(small, **asked).collect())) == expected
+
+
+@pytest.mark.parametrize("limit", ["HELD", "PAIRS"])
+def test_a_task_gives_up_what_is_too_much_for_it(small: Any, limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    expected = sorted(map(tuple, pairs(small, threshold=0.7).collect()))
+    monkeypatch.setattr(_one_task, limit, 100)
+    assert _one_task.pairs(prepare(small, "text", "id", 0.7, None, None, None, {})) is None
+    assert sorted(map(tuple, pairs(small, threshold=0.7).collect())) == expected

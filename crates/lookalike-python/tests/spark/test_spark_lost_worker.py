@@ -17,9 +17,10 @@ from spark_cluster import Cluster
 JOB = """
 import json, sys
 from pathlib import Path
-from lookalike.spark import dedup
+from lookalike.spark import _one_task, dedup
 from spark_cluster import session
 
+_one_task.EXPECTED = -1
 master, folder = sys.argv[1], Path(sys.argv[2])
 spark = session(master, folder)
 df = spark.read.json(str(folder / "in.jsonl"), schema="id long, text string")

@@ -7,8 +7,14 @@ from typing import Any
 
 import lookalike as la
 import pytest
-from lookalike.spark import dedup, groups, pairs
+from lookalike.spark import _one_task, dedup, groups, pairs
 from pyspark.sql import functions as F
+
+@pytest.fixture(params=[-1, 1 << 100], ids=["stages", "task"])
+def expected(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways, whatever size Spark expects the input to have."""
+    monkeypatch.setattr(_one_task, "EXPECTED", request.param)
+
 
 TEXT = "a text that is long enough to be cut into some shingles"
 
@@ -22,7 +28,7 @@ def test_a_column_that_is_not_there(spark: Any, setting: str) -> None:
         groups(df, keep="max:score")
 
 
-def test_ids_that_are_missing_or_repeated(spark: Any) -> None:
+def test_ids_that_are_missing_or_repeated(spark: Any, expected: None) -> None:
     missing = spark.createDataFrame([(1, TEXT), (None, TEXT)], "id long, text string")
     with pytest.raises(la.InputError, match="has no id: it is null; fill it in"):
         dedup(missing)
@@ -31,7 +37,7 @@ def test_ids_that_are_missing_or_repeated(spark: Any) -> None:
         pairs(repeated)
 
 
-def test_a_text_that_is_missing(spark: Any) -> None:
+def test_a_text_that_is_missing(spark: Any, expected: None) -> None:
     df = spark.createDataFrame([("x", TEXT), ("y", None)], "id string, text string")
     with pytest.raises(ValueError, match="the record 'y' has no text: it is null; leave such records out, or give") as error:
         dedup(df)
@@ -73,14 +79,14 @@ def test_an_input_that_changes_between_readings(spark: Any) -> None:
         dedup(df, threshold=0.5)
 
 
-def test_an_empty_frame(spark: Any) -> None:
+def test_an_empty_frame(spark: Any, expected: None) -> None:
     df = spark.createDataFrame([], "id long, text string, more int")
     assert dedup(df).collect() == [] and dedup(df).schema == df.schema
     assert pairs(df).collect() == [] and groups(df).collect() == []
     assert dedup(df, annotate=True).columns == ["id", "text", "more", "group", "role", "size", "similarity"]
 
 
-def test_rows_and_schema_leave_unchanged(spark: Any) -> None:
+def test_rows_and_schema_leave_unchanged(spark: Any, expected: None) -> None:
     rows = [(1, TEXT, None, {"x": 1}), (2, TEXT.upper(), 2.5, None), (3, "", 1.0, {}), (4, "", None, {})]
     df = spark.createDataFrame(rows, "key int NOT NULL, `te.xt` string, more double, x map<string, int>")
     kept = dedup(df, id="key", text="`te.xt`")

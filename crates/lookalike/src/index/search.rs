@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::analyzer::Analyzed;
 use super::live::Live;
 use super::snapshot::Snapshot;
-use super::table::{among, item_of};
+use super::table::{Near, item_of};
 use crate::batch::Content;
 use crate::error::{Error, Result};
 use crate::exact::prefix_length;
@@ -167,19 +167,19 @@ impl Snapshot {
         let mut bounds = Vec::with_capacity(asked.keys.len() * lives.len());
         for key in &asked.keys {
             for live in lives {
-                bounds.push(live.segment.key_bounds(*key)?);
+                bounds.push((key, live.segment.key_bounds(*key)?));
             }
         }
         let mut near = Vec::with_capacity(bounds.len());
-        for (live, bounds) in lives.iter().cycle().zip(bounds) {
-            near.push(live.segment.near_key(bounds)?);
+        for (live, (key, bounds)) in lives.iter().cycle().zip(bounds) {
+            near.push(live.segment.near_key(*key, bounds)?);
         }
-        std::hint::black_box(near.iter().map(|near| near.first().map_or(0, |first| *first as u32)).fold(0, u32::max));
+        std::hint::black_box(near.iter().map(Near::expected).fold(0, u64::max));
         let mut places = Vec::new();
-        for (key, near) in asked.keys.iter().zip(near.chunks(lives.len().max(1))) {
+        for near in near.chunks(lives.len().max(1)) {
             let start = places.len();
             for ((at, live), near) in (0u32..).zip(lives).zip(near) {
-                let newest_first = among(near, *key).iter().rev().map(|entry| item_of(*entry));
+                let newest_first = near.under_key().iter().rev().map(|entry| item_of(*entry));
                 let there = newest_first.filter(|item| !live.is_deleted(*item));
                 places.extend(there.take(MOST_UNDER_A_KEY + 1).map(|item| (at, item)));
             }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::analyzer::Analyzed;
 use super::stored::StoredColumns;
-use super::table::{Starts, Table, entry, item_of, key_of};
+use super::table::{Near, Starts, Table, entry, item_of, key_of};
 use crate::columns::{ColumnWriter, Magic};
 use crate::error::Result;
 use crate::hash::hash_bytes;
@@ -268,8 +268,8 @@ impl Segment {
     }
 
     /// The entries that are there.
-    pub(super) fn near_key(&self, bounds: Range<usize>) -> Result<&[u64]> {
-        KEYS.near(&self.file, bounds)
+    pub(super) fn near_key(&self, key: u32, bounds: Range<usize>) -> Result<Near<'_>> {
+        KEYS.near(&self.file, key, bounds)
     }
 
     /// All entries, sorted by key, then by item.

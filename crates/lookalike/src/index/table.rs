@@ -9,8 +9,9 @@ use std::ops::Range;
 use super::stored::StoredColumns;
 use crate::error::Result;
 
-/// Entries that one place of the directory leads to, on average.
-const ENTRIES_A_PLACE: usize = 8;
+/// Entries that one place of the directory leads to, on average: so many that the directory stays in the caches. Among them
+/// it is known about where to look, for keys are hashes and spread evenly.
+const ENTRIES_A_PLACE: usize = 32;
 
 /// The entry of an item under a key.
 pub(super) fn entry(key: u32, item: u32) -> u64 {
@@ -65,33 +66,100 @@ pub(super) struct Table {
 impl Table {
     /// The entries under a key, their items ascending.
     pub(super) fn find(self, file: &StoredColumns, key: u32) -> Result<&[u64]> {
-        Ok(among(self.near(file, self.bounds(file, key)?)?, key))
+        Ok(self.near(file, key, self.bounds(file, key)?)?.under_key())
     }
 
     /// Where the entries under a key are, with a few others.
     pub(super) fn bounds(self, file: &StoredColumns, key: u32) -> Result<Range<usize>> {
-        let places = file.len_of::<u64>(self.starts);
-        if places < 2 {
-            return Ok(0..0);
-        }
-        let bits = (places - 1).trailing_zeros();
-        if bits > 32 || !(places - 1).is_power_of_two() {
-            return Err(file.damaged());
-        }
+        let Some(bits) = self.bits(file)? else { return Ok(0..0) };
         let place = (u64::from(key) >> (32 - bits)) as usize;
         let bounds = file.slice::<u64>(self.starts, place..place + 2)?;
         Ok(bounds[0] as usize..bounds[1] as usize)
     }
 
     /// The entries that are there.
-    pub(super) fn near(self, file: &StoredColumns, bounds: Range<usize>) -> Result<&[u64]> {
-        file.slice(self.entries, bounds)
+    pub(super) fn near(self, file: &StoredColumns, key: u32, bounds: Range<usize>) -> Result<Near<'_>> {
+        let entries: &[u64] = file.slice(self.entries, bounds)?;
+        // Where the key lies between the first and the last that could be here.
+        let share = (u64::from(key) << self.bits(file)?.unwrap_or(0)) & u64::from(u32::MAX);
+        let expected = ((entries.len() as u128 * u128::from(share)) >> 32) as usize;
+        Ok(Near { entries, expected, key })
+    }
+
+    /// How many bits of a key the directory goes by; none if there are no entries.
+    fn bits(self, file: &StoredColumns) -> Result<Option<u32>> {
+        let places = file.len_of::<u64>(self.starts);
+        if places < 2 {
+            return Ok(None);
+        }
+        let bits = (places - 1).trailing_zeros();
+        if bits > 32 || !(places - 1).is_power_of_two() {
+            return Err(file.damaged());
+        }
+        Ok(Some(bits))
     }
 }
 
-/// The entries under a key, among those near it.
-pub(super) fn among(near: &[u64], key: u32) -> &[u64] {
-    let start = near.partition_point(|found| *found < entry(key, 0));
-    let end = start + near[start..].partition_point(|found| *found <= entry(key, u32::MAX));
-    &near[start..end]
+/// Entries among which those under a key are, if there are any.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Near<'a> {
+    entries: &'a [u64],
+    /// Where they should be, if keys are spread evenly.
+    expected: usize,
+    key: u32,
+}
+
+impl<'a> Near<'a> {
+    /// An entry that will be looked at.
+    pub(super) fn expected(&self) -> u64 {
+        self.entries.get(self.expected).copied().unwrap_or_default()
+    }
+
+    /// The entries under the key.
+    pub(super) fn under_key(&self) -> &'a [u64] {
+        let start = partition_point(self.entries, self.expected, |found| found < entry(self.key, 0));
+        let end = partition_point(self.entries, start, |found| found <= entry(self.key, u32::MAX));
+        &self.entries[start..end]
+    }
+}
+
+/// As for slices, where it is known about where the point is: steps away from there grow until it has been passed.
+fn partition_point(entries: &[u64], expected: usize, is_before: impl Fn(u64) -> bool) -> usize {
+    let (mut low, mut high) = (expected, expected);
+    let mut step = 1;
+    while low > 0 && !is_before(entries[low - 1]) {
+        high = low - 1;
+        low = low.saturating_sub(step);
+        step *= 2;
+    }
+    if low == expected {
+        while high < entries.len() && is_before(entries[high]) {
+            low = high + 1;
+            high = entries.len().min(high + step);
+            step *= 2;
+        }
+    }
+    low + entries[low..high].partition_point(|entry| is_before(*entry))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partition_point_is_found_from_everywhere() {
+        for length in 0..40 {
+            let entries: Vec<u64> = (0..length).map(|at| at / 3 * 10).collect();
+            for expected in 0..=entries.len() {
+                for value in 0..150 {
+                    let point = partition_point(&entries, expected, |entry| entry < value);
+                    assert_eq!(
+                        point,
+                        entries.partition_point(|entry| *entry < value),
+                        "{entries:?}, {expected}, {value}"
+                    );
+                }
+            }
+        }
+    }
 }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import pyarrow  # type: ignore[import-untyped]
 
@@ -35,6 +36,69 @@ def sketch(settings: str, is_within: bool) -> Mapping:
             yield carried
 
     return run
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a task that does everything may take."""
+
+    bytes: int
+    pairs: int
+    threads: int
+
+
+def whole(
+    settings: str,
+    is_within: bool,
+    what: Literal["pairs", "dropped"],
+    names: tuple[str, str],
+    limits: Limits,
+    has_given_up: Any,
+) -> Mapping:
+    """All records, sorted → what is found among them; or nothing, and that it is too much."""
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        held: list[Any] = []
+        size = 0
+        for batch in batches:
+            _check_nulls(batch)
+            size += batch.nbytes
+            # Spark wants all batches to be taken, needed or not.
+            if size <= limits.bytes:
+                held.append(batch)
+            else:
+                held.clear()
+        if size > limits.bytes:
+            has_given_up.add(1)
+        elif held:
+            yield from find(pyarrow.Table.from_batches(held))
+
+    def find(table: Any) -> Iterator[Any]:
+        ids = table.column("id")
+        _check_repeated(ids)
+        within = table.column("within").to_pylist() if is_within else None
+        found = _native.Plan(settings).run(table.column("text"), within=within, threads=limits.threads)
+        if what == "pairs" and found.count_pairs() > limits.pairs:
+            has_given_up.add(1)
+            return
+        one, other, similarity = pyarrow.table(found.pairs() if what == "pairs" else found.dropped()).columns
+        named = pyarrow.table([ids.take(one), ids.take(other), similarity], [*names, "similarity"])
+        yield from named.to_batches(max_chunksize=1 << 16)
+
+    return run
+
+
+def _check_repeated(ids: Any) -> None:
+    counts = ids.value_counts()
+    if len(counts) < len(ids):
+        repeated = next(count for count in counts if count["counts"].as_py() > 1)
+        raise repeated_id(repeated["values"].as_py(), repeated["counts"].as_py())
+
+
+def repeated_id(id: object, times: int) -> InputError:
+    """The refusal of an id that is not the only one of its kind."""
+    return InputError(
+        f"the id {id!r} occurs {times} times; ids tell records apart: name another column by id=, or make them unique"
+    )
 
 
 def _check_nulls(batch: Any) -> None:

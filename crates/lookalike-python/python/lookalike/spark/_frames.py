@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from lookalike._errors import ColumnError, SettingError
 from lookalike._settings import plan
+from lookalike.spark import _one_task
 from lookalike.spark._input import Input
 from lookalike.spark._pipeline import Run
 from lookalike.spark._raising import raising
@@ -115,6 +116,8 @@ def pairs(
 
 def paired(run: Run) -> DataFrame:
     """Every similar pair of a run."""
+    if (found := _one_task.pairs(run)) is not None:
+        return found
     edges, copies = run.edges, run.copies
     ends = edges.select(F.explode(F.array("left", "right")).alias("first")).distinct()
     members = copies.join(ends, "first").select("first", "rank").union(ends.select("first", F.col("first").alias("rank")))
@@ -176,6 +179,8 @@ def _refuse(settings: Settings) -> None:
 
 def _dropped(run: Run) -> DataFrame:
     """Every record that is dropped, and the one that is kept for it: id, keeper, similarity."""
+    if (few := _one_task.dropped(run)) is not None:
+        return few
     is_connected = json.loads(run.settings)["group"] == "connected"
     assigned = run.connected if is_connected else run.anchored
     named = run.ranked.select("rank", "id")

@@ -69,14 +69,13 @@ class Input:
             columns.append(self._keep().alias("keep"))
         return self.frame.select(*columns)
 
-    def decides(self) -> list[str]:
-        """The names in :meth:`records` of what decides the order, beside the id."""
-        return [f"order_{at}" for at in range(len(self.order_by))] + (["keep"] if self.keep_column else [])
+    def input_order(self) -> list[Column]:
+        """Sorts by order_by, nulls last, then by id."""
+        return [column.asc_nulls_last() for column in self._order()] + [F.col("id").asc()]
 
     def keep_order(self) -> list[Column]:
         """Sorts the most preferred record first."""
-        order = [F.col(f"order_{at}") for at in range(len(self.order_by))]
-        forwards = [column.asc_nulls_last() for column in order] + [F.col("id").asc()]
+        order, forwards = self._order(), self.input_order()
         if self.keep == "last":
             return [column.desc_nulls_first() for column in order] + [F.col("id").desc()]
         if self.keep == "longest":
@@ -90,9 +89,11 @@ class Input:
         return forwards
 
     def place(self) -> Column:
-        """A value that ascends in input order: by order_by, nulls last, then id."""
-        order = [F.col(f"order_{at}") for at in range(len(self.order_by))]
-        return F.struct(*[part for column in order for part in (column.isNull(), column)], F.col("id"))
+        """A value that ascends in input order."""
+        return F.struct(*[part for column in self._order() for part in (column.isNull(), column)], F.col("id"))
+
+    def _order(self) -> list[Column]:
+        return [F.col(f"order_{at}") for at in range(len(self.order_by))]
 
     def _text(self) -> Column:
         if isinstance(_type_of(self.frame, self.text, "text"), T.ArrayType):

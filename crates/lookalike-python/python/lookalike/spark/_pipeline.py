@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from lookalike._errors import InputError
 from lookalike.spark import _components, _executors
 from lookalike.spark._raising import raising
 
@@ -78,10 +77,7 @@ class Run:
     def _refuse_repeated_ids(self, sketched: DataFrame) -> None:
         repeated = sketched.groupBy("id").count().where("count > 1").head()
         if repeated is not None:
-            raise InputError(
-                f"the id {repeated['id']!r} occurs {repeated['count']} times; ids tell records apart: "
-                "name another column by id=, or make them unique"
-            )
+            raise _executors.repeated_id(repeated["id"], repeated["count"])
 
     def _candidates(self) -> DataFrame:
         """Pairs that share a key and whose sketches agree often enough: left, right."""

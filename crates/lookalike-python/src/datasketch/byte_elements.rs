@@ -1,0 +1,108 @@
+//! Elements that are bytes, taken out of Python: copied one after another, so that they can be hashed while Python goes on.
+
+use std::ops::Range;
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyTuple};
+
+/// The bytes of some elements.
+#[derive(Default)]
+pub(super) struct ByteElements {
+    bytes: Vec<u8>,
+    /// Where each element ends.
+    ends: Vec<usize>,
+}
+
+impl ByteElements {
+    /// Elements that all have so many bytes.
+    pub(super) fn of_width(bytes: &[u8], width: usize) -> Self {
+        Self { bytes: bytes.to_vec(), ends: (width..=bytes.len()).step_by(width).collect() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The bytes of all elements together.
+    pub(super) fn total(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(super) fn push(&mut self, element: &[u8]) {
+        self.bytes.extend_from_slice(element);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Keeps the first elements.
+    pub(super) fn truncate(&mut self, elements: usize) {
+        self.ends.truncate(elements);
+        self.bytes.truncate(self.ends.last().copied().unwrap_or(0));
+    }
+
+    /// Some of the elements.
+    pub(super) fn range(&self, elements: Range<usize>) -> impl Iterator<Item = &[u8]> {
+        let mut start = if elements.start == 0 { 0 } else { self.ends[elements.start - 1] };
+        self.ends[elements].iter().map(move |end| &self.bytes[std::mem::replace(&mut start, *end)..*end])
+    }
+
+    /// Appends what a list or tuple holds in these places, but only up to the first that is not `bytes`. Tells how many.
+    pub(super) fn take(&mut self, sequence: &Sequence<'_, '_>, places: Range<usize>) -> usize {
+        self.ends.reserve(places.len().min(sequence.len()));
+        sequence.visit_bytes(places, |element| self.push(element))
+    }
+}
+
+/// What holds its elements, each at its place.
+pub(super) enum Sequence<'a, 'py> {
+    List(&'a Bound<'py, PyList>),
+    Tuple(&'a Bound<'py, PyTuple>),
+}
+
+impl<'a, 'py> Sequence<'a, 'py> {
+    /// Only of lists and tuples themselves: a class derived from them may iterate in its own way.
+    pub(super) fn of(elements: &'a Bound<'py, PyAny>) -> Option<Self> {
+        let list = elements.cast_exact().ok().map(Self::List);
+        list.or_else(|| elements.cast_exact().ok().map(Self::Tuple))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::List(list) => list.len(),
+            Self::Tuple(tuple) => tuple.len(),
+        }
+    }
+
+    /// Shows the bytes of the elements in these places, but only up to the first that is not `bytes`. Tells how many.
+    ///
+    /// This is where a batch spends its time, so an element costs two calls of Python, and nobody counts its references.
+    /// `visit` must not run code of Python.
+    #[allow(unsafe_code)]
+    pub(super) fn visit_bytes(&self, places: Range<usize>, mut visit: impl FnMut(&[u8])) -> usize {
+        let (object, item): (_, unsafe extern "C" fn(_, _) -> _) = match self {
+            Self::List(list) => (list.as_ptr(), ffi::PyList_GetItem),
+            Self::Tuple(tuple) => (tuple.as_ptr(), ffi::PyTuple_GetItem),
+        };
+        let end = places.end.min(self.len());
+        for place in places.start..end {
+            // SAFETY: `object` is a list or a tuple with an element in this place, and stays so: nothing in this loop runs code
+            // of Python or lets another thread do so. For the same reason the element lives while it is looked at.
+            let element = unsafe {
+                let element = item(object, place as ffi::Py_ssize_t);
+                if ffi::PyBytes_CheckExact(element) == 0 {
+                    return place - places.start;
+                }
+                let (mut start, mut length) = (std::ptr::null_mut(), 0);
+                ffi::PyBytes_AsStringAndSize(element, &mut start, &mut length);
+                std::slice::from_raw_parts(start.cast::<u8>(), length as usize)
+            };
+            visit(element);
+        }
+        end.saturating_sub(places.start)
+    }
+}
+
+/// The bytes of an element, if it is `bytes` itself.
+pub(super) fn bytes_of<'a>(element: &'a Bound<'_, PyAny>) -> Option<&'a [u8]> {
+    element.cast_exact::<PyBytes>().ok().map(|bytes| bytes.as_bytes())
+}
