@@ -1,46 +1,113 @@
 //! Plain files are copied as they are, but for what is left out.
 //!
 //! Two threads do it: one reads ahead while the other writes. More would not help, for writers to one file wait for each
-//! other in the kernel.
+//! other in the kernel. Large files go to the disk past the kernel's cache, where that is possible: an output is on the disk
+//! before it appears, and the way through the cache takes several times as long.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
-use std::thread::{self, ScopedJoinHandle};
 
 use crate::parsed::RawSpan;
 
-/// Bytes that are read while as many are written: few enough to be still in the cache when they are written.
+/// Bytes that are read while as many are written: few enough to be still in the CPU's cache when they are written.
 const ROUND_BYTES: usize = 1 << 19;
-/// Bytes that are worth bringing to the disk while others are copied: at the end there is less to wait for.
-const WORTH_SYNCING: usize = 1 << 24;
+/// The same, past the kernel's cache: enough to keep a disk busy.
+const DIRECT_ROUND_BYTES: usize = 1 << 22;
+/// Files of so many bytes are worth it.
+const WORTH_GOING_DIRECT: u64 = 1 << 25;
+/// Past the cache, memory and positions must be multiples of this.
+const ALIGNMENT: usize = 1 << 12;
 
 /// Copies the first `length` bytes of `source`, but for what is left out, to `target`.
 pub(crate) fn copy_all_but(
     source: &File,
     length: u64,
     left_out: impl Iterator<Item = RawSpan> + Send,
-    mut target: &File,
+    target: &File,
 ) -> io::Result<()> {
     let mut stretches = Stretches { source, left_out, position: 0, end: 0, next: 0, length };
-    let (mut ready, mut filling) = (Vec::with_capacity(ROUND_BYTES), Vec::with_capacity(ROUND_BYTES));
+    let mut target = Target { file: target, is_direct: false };
+    if length >= WORTH_GOING_DIRECT {
+        target.is_direct = set_direct(target.file, true).is_ok();
+    }
+    let bytes = if target.is_direct { DIRECT_ROUND_BYTES } else { ROUND_BYTES };
+    let (mut ready, mut filling) = (Round::new(bytes), Round::new(bytes));
     stretches.read(&mut ready)?;
-    thread::scope(|scope| {
-        let (mut unsynced, mut syncing) = (0, None::<ScopedJoinHandle<'_, ()>>);
-        while !ready.is_empty() {
-            let (written, read) = rayon::join(|| target.write_all(&ready), || stretches.read(&mut filling));
-            written?;
-            read?;
-            unsynced += ready.len();
-            if unsynced >= WORTH_SYNCING && syncing.as_ref().is_none_or(ScopedJoinHandle::is_finished) {
-                unsynced = 0;
-                // Should it fail, so will the sync at the end.
-                syncing = Some(scope.spawn(move || drop(target.sync_data())));
+    while !ready.bytes().is_empty() {
+        let (written, read) = rayon::join(|| target.write(ready.bytes()), || stretches.read(&mut filling));
+        written?;
+        read?;
+        std::mem::swap(&mut ready, &mut filling);
+    }
+    target.leave_direct()
+}
+
+/// Memory for a round, aligned.
+struct Round {
+    memory: Vec<u8>,
+    start: usize,
+    filled: usize,
+    size: usize,
+}
+
+impl Round {
+    fn new(size: usize) -> Self {
+        let memory = vec![0; size + ALIGNMENT];
+        let start = memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
+        Self { memory, start, filled: 0, size }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.memory[self.start..self.start + self.filled]
+    }
+
+    fn room(&mut self) -> &mut [u8] {
+        &mut self.memory[self.start + self.filled..self.start + self.size]
+    }
+}
+
+/// Where rounds are written, one after the other; all but the last are whole.
+struct Target<'a> {
+    file: &'a File,
+    is_direct: bool,
+}
+
+impl Target<'_> {
+    fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            if !bytes.len().is_multiple_of(ALIGNMENT) {
+                self.leave_direct()?;
             }
-            std::mem::swap(&mut ready, &mut filling);
+            match self.file.write(bytes) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => bytes = &bytes[written..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // Not every file system can, and some say so only now.
+                Err(error) if error.kind() == io::ErrorKind::InvalidInput && self.is_direct => self.leave_direct()?,
+                Err(error) => return Err(error),
+            }
         }
         Ok(())
-    })
+    }
+
+    fn leave_direct(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.is_direct) { set_direct(self.file, false) } else { Ok(()) }
+    }
+}
+
+/// Whether what is written goes past the kernel's cache.
+#[cfg(target_os = "linux")]
+fn set_direct(file: &File, is_direct: bool) -> io::Result<()> {
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+    let mut flags = fcntl_getfl(file)?;
+    flags.set(OFlags::DIRECT, is_direct);
+    Ok(fcntl_setfl(file, flags)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn set_direct(_: &File, _: bool) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 /// What is kept of a file, read from front to back.
@@ -57,17 +124,17 @@ struct Stretches<'a, I> {
 
 impl<I: Iterator<Item = RawSpan>> Stretches<'_, I> {
     /// Reads as much as fits; nothing at the end.
-    fn read(&mut self, buffer: &mut Vec<u8>) -> io::Result<()> {
-        buffer.clear();
-        while buffer.len() < ROUND_BYTES {
+    fn read(&mut self, round: &mut Round) -> io::Result<()> {
+        round.filled = 0;
+        while !round.room().is_empty() {
             if self.position == self.end && !self.advance() {
                 break;
             }
-            let start = buffer.len();
-            let count = (self.end - self.position).min((ROUND_BYTES - start) as u64);
-            buffer.resize(start + count as usize, 0);
-            self.source.read_exact_at(&mut buffer[start..], self.position)?;
-            self.position += count;
+            let room = round.room();
+            let count = (self.end - self.position).min(room.len() as u64) as usize;
+            self.source.read_exact_at(&mut room[..count], self.position)?;
+            round.filled += count;
+            self.position += count as u64;
         }
         Ok(())
     }
