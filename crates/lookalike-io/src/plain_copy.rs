@@ -154,12 +154,11 @@ mod tests {
     use super::*;
     use std::io::{Read, Seek};
 
-    #[test]
-    fn everything_is_copied_but_what_is_left_out() {
-        let content: Vec<u8> = (0..3_000_000u32).flat_map(u32::to_le_bytes).collect();
+    /// Copies a file of so many numbers, with gaps from nothing to several rounds.
+    fn check(numbers: u32) {
+        let content: Vec<u8> = (0..numbers).flat_map(u32::to_le_bytes).collect();
         let mut source = tempfile::tempfile().unwrap();
         source.write_all(&content).unwrap();
-        // Gaps from nothing to several rounds.
         let small = (0..5_000u64).map(|at| RawSpan { position: at * 300, length: at % 7 * 50 });
         let large = (0..40u64).map(|at| RawSpan { position: 1_600_000 + at * at * 6_000, length: at % 3 * 50 });
         let left_out: Vec<RawSpan> = small.chain(large).collect();
@@ -172,11 +171,25 @@ mod tests {
         expected.extend_from_slice(&content[position..]);
         let mut target = tempfile::tempfile().unwrap();
         copy_all_but(&source, content.len() as u64, left_out.into_iter(), &target).unwrap();
+        // Written to as usual from here on.
+        target.write_all(b"more").unwrap();
+        expected.extend_from_slice(b"more");
         let mut copied = Vec::new();
         target.rewind().unwrap();
         target.read_to_end(&mut copied).unwrap();
         assert!(copied == expected);
         let all = copy_all_but(&source, content.len() as u64 + 1, std::iter::empty(), &target);
         assert_eq!(all.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn everything_is_copied_but_what_is_left_out() {
+        check(3_000_000);
+    }
+
+    #[test]
+    fn a_large_file_is_copied_whole() {
+        let numbers = (WORTH_GOING_DIRECT / 4) as u32 + 1_000_001;
+        check(numbers);
     }
 }
