@@ -48,14 +48,13 @@ struct Round {
     memory: Vec<u8>,
     start: usize,
     filled: usize,
-    size: usize,
 }
 
 impl Round {
     fn new(size: usize) -> Self {
         let memory = vec![0; size + ALIGNMENT];
         let start = memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
-        Self { memory, start, filled: 0, size }
+        Self { memory, start, filled: 0 }
     }
 
     fn bytes(&self) -> &[u8] {
@@ -63,7 +62,8 @@ impl Round {
     }
 
     fn room(&mut self) -> &mut [u8] {
-        &mut self.memory[self.start + self.filled..self.start + self.size]
+        let end = self.start + self.memory.len() - ALIGNMENT;
+        &mut self.memory[self.start + self.filled..end]
     }
 }
 

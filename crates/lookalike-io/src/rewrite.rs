@@ -63,7 +63,7 @@ pub fn read_start(input: &Input, length: u64) -> Result<Vec<u8>> {
     Ok(start)
 }
 
-/// [`rewrite()`] into a new file. Plain files of lines are copied by the kernel.
+/// [`rewrite()`] into a new file. Plain files of lines are copied in long stretches.
 pub fn rewrite_to_file(
     input: &Input,
     left_out: impl IntoIterator<Item = RawSpan, IntoIter: Send>,

@@ -72,8 +72,8 @@ fn gather(hash: &HashFunction, permutations: &Permutations, sets: &mut Bound<'_,
     let mut gathered = Gathered { elements: ByteElements::default(), ends: Vec::new(), odd: None };
     for set in sets {
         let mut set = set?;
-        let is_array = set.hasattr(pyo3::intern!(set.py(), "dtype"))?;
-        if !is_array && Sequence::of(&set).is_none() {
+        // An array of numpy stays one: its elements are no objects yet.
+        if Sequence::of(&set).is_none() && !set.hasattr(pyo3::intern!(set.py(), "dtype"))? {
             set = set.py().get_type::<PyList>().call1((set,))?;
         }
         let before = gathered.elements.len();

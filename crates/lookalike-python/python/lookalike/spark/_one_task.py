@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from lookalike.spark._pipeline import Run
 
-#: Inputs that Spark expects to be no larger than this, in bytes, are tried in one task; so it is for what it broadcasts, too.
-EXPECTED = 256 << 20
-#: A task gives up when it was sent more bytes than this, or finds more pairs than can be kept beside each other.
-HELD = 512 << 20
+#: Inputs of which Spark expects no more bytes are tried in one task. It is the estimate by which Spark chooses what to broadcast.
+EXPECTED = 192 << 20
+#: A task gives up when it was sent more bytes than this, so that it fits beside Spark's own memory, or finds more pairs.
+HELD = 256 << 20
 PAIRS = 10_000_000
 
 
