@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::analyzer::Analyzed;
 use super::live::Live;
 use super::snapshot::Snapshot;
-use super::table::{Near, item_of};
+use super::table::item_of;
 use crate::batch::Content;
 use crate::error::{Error, Result};
 use crate::exact::prefix_length;
@@ -162,19 +162,16 @@ impl Snapshot {
     /// The items that share a key, each once.
     pub(super) fn under_keys(&self, asked: &Analyzed, bounded: &mut u64) -> Result<Vec<Place>> {
         let lives = &self.0.lives;
-        // In rounds, so that the many accesses to memory that nobody has looked at lately wait for each other as little as
-        // they can.
-        let mut bounds = Vec::with_capacity(asked.keys.len() * lives.len());
-        for key in &asked.keys {
-            for live in lives {
-                bounds.push((key, live.segment.key_bounds(*key)?));
-            }
+        // In rounds, for most of this is in memory that nobody has looked at lately: what a round looks at is fetched while
+        // the one before is at work.
+        let lookups = || asked.keys.iter().flat_map(|key| lives.iter().map(|live| (*key, &live.segment)));
+        lookups().for_each(|(key, segment)| segment.prefetch_key(key));
+        let mut near = Vec::with_capacity(asked.keys.len() * lives.len());
+        for (key, segment) in lookups() {
+            let found = segment.near_key(key)?;
+            found.prefetch();
+            near.push(found);
         }
-        let mut near = Vec::with_capacity(bounds.len());
-        for (live, (key, bounds)) in lives.iter().cycle().zip(bounds) {
-            near.push(live.segment.near_key(*key, bounds)?);
-        }
-        std::hint::black_box(near.iter().map(Near::expected).fold(0, u64::max));
         let mut places = Vec::new();
         for near in near.chunks(lives.len().max(1)) {
             let start = places.len();

@@ -1,7 +1,6 @@
 //! A segment: items in columns, sorted by sequence, with the tables that they are found by. Written once, then only read.
 
 use std::io::{self, Write};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::analyzer::Analyzed;
@@ -262,14 +261,14 @@ impl Segment {
         KEYS.find(&self.file, key)
     }
 
-    /// Where the entries of the items are that have a key, with a few others.
-    pub(super) fn key_bounds(&self, key: u32) -> Result<Range<usize>> {
-        KEYS.bounds(&self.file, key)
+    /// Has fetched what [`Segment::near_key`] will look at.
+    pub(super) fn prefetch_key(&self, key: u32) {
+        KEYS.prefetch(&self.file, key);
     }
 
-    /// The entries that are there.
-    pub(super) fn near_key(&self, key: u32, bounds: Range<usize>) -> Result<Near<'_>> {
-        KEYS.near(&self.file, key, bounds)
+    /// The entries of the items that have a key, with a few others.
+    pub(super) fn near_key(&self, key: u32) -> Result<Near<'_>> {
+        KEYS.near(&self.file, key)
     }
 
     /// All entries, sorted by key, then by item.

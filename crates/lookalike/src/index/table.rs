@@ -4,14 +4,14 @@
 //! 32 bits of a 64-bit key are enough. Among 100 million items a few others turn up under a key by chance, and what turns
 //! up is checked anyway.
 
-use std::ops::Range;
-
-use super::stored::StoredColumns;
+use super::stored::{StoredColumns, prefetch};
 use crate::error::Result;
 
 /// Entries that one place of the directory leads to, on average: so many that the directory stays in the caches. Among them
 /// it is known about where to look, for keys are hashes and spread evenly.
 const ENTRIES_A_PLACE: usize = 32;
+/// How far from where they are expected entries usually are, at most.
+const USUAL_DISTANCE: usize = 3;
 
 /// The entry of an item under a key.
 pub(super) fn entry(key: u32, item: u32) -> u64 {
@@ -21,6 +21,11 @@ pub(super) fn entry(key: u32, item: u32) -> u64 {
 /// The item of an entry.
 pub(super) fn item_of(entry: u64) -> u32 {
     entry as u32
+}
+
+/// The place of the directory, of so many bits, that a key belongs to.
+fn place_of(key: u32, bits: u32) -> usize {
+    (u64::from(key) >> (32 - bits)) as usize
 }
 
 /// The key that stands for a 64-bit hash.
@@ -66,22 +71,24 @@ pub(super) struct Table {
 impl Table {
     /// The entries under a key, their items ascending.
     pub(super) fn find(self, file: &StoredColumns, key: u32) -> Result<&[u64]> {
-        Ok(self.near(file, key, self.bounds(file, key)?)?.under_key())
+        Ok(self.near(file, key)?.under_key())
     }
 
-    /// Where the entries under a key are, with a few others.
-    pub(super) fn bounds(self, file: &StoredColumns, key: u32) -> Result<Range<usize>> {
-        let Some(bits) = self.bits(file)? else { return Ok(0..0) };
-        let place = (u64::from(key) >> (32 - bits)) as usize;
+    /// Has fetched what [`Table::near`] will look at.
+    pub(super) fn prefetch(self, file: &StoredColumns, key: u32) {
+        if let Ok(Some(bits)) = self.bits(file) {
+            file.prefetch::<u64>(self.starts, place_of(key, bits));
+        }
+    }
+
+    /// The entries among which those under a key are.
+    pub(super) fn near(self, file: &StoredColumns, key: u32) -> Result<Near<'_>> {
+        let Some(bits) = self.bits(file)? else { return Ok(Near { entries: &[], expected: 0, key }) };
+        let place = place_of(key, bits);
         let bounds = file.slice::<u64>(self.starts, place..place + 2)?;
-        Ok(bounds[0] as usize..bounds[1] as usize)
-    }
-
-    /// The entries that are there.
-    pub(super) fn near(self, file: &StoredColumns, key: u32, bounds: Range<usize>) -> Result<Near<'_>> {
-        let entries: &[u64] = file.slice(self.entries, bounds)?;
+        let entries: &[u64] = file.slice(self.entries, bounds[0] as usize..bounds[1] as usize)?;
         // Where the key lies between the first and the last that could be here.
-        let share = (u64::from(key) << self.bits(file)?.unwrap_or(0)) & u64::from(u32::MAX);
+        let share = (u64::from(key) << bits) & u64::from(u32::MAX);
         let expected = ((entries.len() as u128 * u128::from(share)) >> 32) as usize;
         Ok(Near { entries, expected, key })
     }
@@ -110,9 +117,10 @@ pub(super) struct Near<'a> {
 }
 
 impl<'a> Near<'a> {
-    /// An entry that will be looked at.
-    pub(super) fn expected(&self) -> u64 {
-        self.entries.get(self.expected).copied().unwrap_or_default()
+    /// Has fetched what [`Near::under_key`] will look at, most likely.
+    pub(super) fn prefetch(&self) {
+        let around = [self.expected.saturating_sub(USUAL_DISTANCE), self.expected + USUAL_DISTANCE];
+        around.iter().filter_map(|at| self.entries.get(*at)).for_each(prefetch);
     }
 
     /// The entries under the key.
