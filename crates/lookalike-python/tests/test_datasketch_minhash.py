@@ -279,6 +279,12 @@ def test_xxhash_is_known_and_gives_the_same(values: list[Any]) -> None:
         ours.MinHash(hashfunc=ours.xxh3_hash64).update_batch([b"%d" % number for number in range(9)])
 
 
+def test_xxh3_of_every_length() -> None:
+    xxhash = pytest.importorskip("xxhash")
+    values = [bytes(7 * at * at % 251 for at in range(length)) for length in range(300)]
+    assert [ours.xxh3_hash64(value) for value in values] == [xxhash.xxh3_64_intdigest(value) for value in values]
+
+
 WRONG: list[dict[str, Any]] = [
     {"num_perm": 0},
     {"num_perm": 2**32 + 1},

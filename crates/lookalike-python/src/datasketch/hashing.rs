@@ -50,8 +50,8 @@ impl Known {
             }
             Self::Xxh32 => u64::from(xxh32::xxh32(bytes, 0)),
             Self::Xxh64 => xxh64::xxh64(bytes, 0),
-            Self::Xxh3Narrow => xxh3::xxh3_64(bytes) & u64::from(u32::MAX),
-            Self::Xxh3Wide => xxh3::xxh3_64(bytes),
+            Self::Xxh3Narrow => xxh3_64(bytes) & u64::from(u32::MAX),
+            Self::Xxh3Wide => xxh3_64(bytes),
         }
     }
 }
@@ -77,4 +77,43 @@ fn sha1(bytes: &[u8]) -> [u32; 5] {
     block[LENGTH..].copy_from_slice(&(bytes.len() as u64 * 8).to_be_bytes());
     compress(&mut state, &[block]);
     state
+}
+
+/// XXH3. Shingles of words mostly have 17 to 64 bytes, some up to 32 and some more; which cannot be predicted, so nothing is
+/// branched on between these.
+#[inline]
+fn xxh3_64(bytes: &[u8]) -> u64 {
+    const PART: usize = 16;
+    const PRIME_64_1: u64 = 0x9E37_79B1_85EB_CA87;
+    const PRIME_MX1: u64 = 0x1656_6791_9E37_79F9;
+    /// The beginning of XXH3's default secret.
+    const SECRET: [u64; 8] = [
+        0xBE4B_A423_396C_FEB8,
+        0x1CAD_21F7_2C81_017C,
+        0xDB97_9083_E96D_D4DE,
+        0x1F67_B3B7_A4A4_4072,
+        0x78E5_C0CC_4EE6_79CB,
+        0x2172_FFCC_7DD0_5A82,
+        0x8E24_43F7_7446_08B8,
+        0x4C26_3A81_E690_35E0,
+    ];
+    let length = bytes.len();
+    if !(PART + 1..=4 * PART).contains(&length) {
+        return xxh3::xxh3_64(bytes);
+    }
+    let mixed = |part: &[u8], secret: usize| {
+        let (left, right) = part.split_at(PART / 2);
+        let word =
+            |half: &[u8], secret: usize| u64::from_le_bytes(half.try_into().unwrap_or_default()) ^ SECRET[secret];
+        let product = u128::from(word(left, secret)) * u128::from(word(right, secret + 1));
+        product as u64 ^ (product >> 64) as u64
+    };
+    let outer = mixed(&bytes[..PART], 0).wrapping_add(mixed(&bytes[length - PART..], 2));
+    let (second, last_but_one) = (PART.min(length - PART), length.saturating_sub(2 * PART));
+    let inner =
+        mixed(&bytes[second..second + PART], 4).wrapping_add(mixed(&bytes[last_but_one..last_but_one + PART], 6));
+    let is_long = u64::from(length > 2 * PART).wrapping_neg();
+    let sum = (length as u64).wrapping_mul(PRIME_64_1).wrapping_add(outer).wrapping_add(inner & is_long);
+    let sum = (sum ^ (sum >> 37)).wrapping_mul(PRIME_MX1);
+    sum ^ (sum >> 32)
 }
