@@ -189,10 +189,11 @@ impl DistinctSets {
         let (records, order) = classes.by_representative(asked);
         let supplied: Mutex<Vec<(usize, ShingleLists)>> = Mutex::default();
         collection.supply(&records, &|first, lists| {
-            let mut lists = std::mem::take(lists);
             if !collection.has_sequences() {
                 lists.make_distinct();
             }
+            // A copy takes no more room than it needs, and leaves the supplier its buffer, which has grown to its size.
+            let lists = lists.clone();
             supplied.lock().unwrap_or_else(PoisonError::into_inner).push((first, lists));
             Ok(())
         })?;
