@@ -125,12 +125,8 @@ fn table_of(rows: &SketchedRows) -> PyResult<Table> {
     let (mut slots, mut keys) = (BinaryBuilder::new(), ListBuilder::new(Int64Builder::new()));
     let width = |all: usize| all.checked_div(records).unwrap_or(0);
     let (slots_each, keys_each) = (width(rows.slots.len()), width(rows.keys.len()));
-    let mut bytes = Vec::with_capacity(2 * slots_each);
     for record in 0..records {
-        bytes.clear();
-        let of_record = &rows.slots[record * slots_each..(record + 1) * slots_each];
-        bytes.extend(of_record.iter().flat_map(|slot| slot.to_le_bytes()));
-        slots.append_value(&bytes);
+        slots.append_value(&rows.slots[record * slots_each..(record + 1) * slots_each]);
         for key in &rows.keys[record * keys_each..(record + 1) * keys_each] {
             keys.values().append_value(*key as i64);
         }
@@ -179,17 +175,14 @@ impl BucketComparer {
         }
         let pairs = py.detach(|| {
             let mut pairs = Vec::new();
-            let (mut of_member, mut its_keys, mut its_leads) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut its_keys, mut its_leads) = (Vec::new(), Vec::new());
             for row in 0..bucket.len() {
-                of_member.clear();
-                let bytes = slots.as_binary::<i32>().value(row);
-                of_member.extend(bytes.chunks_exact(2).map(|slot| u16::from_le_bytes([slot[0], slot[1]])));
                 keys.fill(row, &mut its_keys);
                 leads.fill(row, &mut its_leads);
                 let member = BucketMember {
                     key: bucket.get(row),
                     rank: rank.get(row),
-                    slots: &of_member,
+                    slots: slots.as_binary::<i32>().value(row),
                     keys: &its_keys,
                     leads: &its_leads,
                 };

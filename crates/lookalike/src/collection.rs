@@ -14,6 +14,7 @@ use crate::plan::{Method, Plan};
 use crate::run::Resources;
 use crate::settings::Verify;
 use crate::shingle::Shape;
+use crate::sketch::SlotWidth;
 use crate::sketched::Sketched;
 use crate::supply::{Asked, ShingleLists, Take};
 use crate::work::{WorkFile, columns};
@@ -39,6 +40,7 @@ pub(crate) struct Collection<'a> {
     /// The first so many records are old: compared with, never dropped.
     old: usize,
     slots: usize,
+    slot_width: SlotWidth,
     /// Whether records are verified by sequences, whose elements have an order and occur more than once.
     has_sequences: bool,
     resources: &'a Resources<'a>,
@@ -67,7 +69,7 @@ struct ColumnPlace<T: 'static> {
 
 const FINGERPRINTS: ColumnPlace<u128> =
     ColumnPlace { in_memory: |sketched| &sketched.fingerprints, in_file: columns::FINGERPRINTS };
-const SLOTS: ColumnPlace<u16> = ColumnPlace { in_memory: |sketched| &sketched.slots, in_file: columns::SLOTS };
+const SLOTS: ColumnPlace<u8> = ColumnPlace { in_memory: |sketched| &sketched.slots, in_file: columns::SLOTS };
 
 impl<'a> Collection<'a> {
     /// Gathers batches in input order, the old ones first. Where the batches did not keep their shingles, somebody else
@@ -94,6 +96,7 @@ impl<'a> Collection<'a> {
                 Method::Sketches(scheme) => scheme.slots as usize,
                 Method::InvertedLists | Method::Fingerprints(_) => 0,
             },
+            slot_width: plan.slot_width(),
             has_sequences: plan.settings().verify == Verify::Edit,
             resources,
         };
@@ -153,6 +156,11 @@ impl<'a> Collection<'a> {
         self.shingle_counts[record as usize] as usize
     }
 
+    /// Whether records may only meet those with the same value.
+    pub(crate) fn is_within(&self) -> bool {
+        !self.within.is_empty()
+    }
+
     pub(crate) fn within(&self, record: u32) -> u64 {
         self.within.get(record as usize).copied().unwrap_or(0)
     }
@@ -191,8 +199,8 @@ impl<'a> Collection<'a> {
         !self.files.is_empty()
     }
 
-    /// Shows the keys that all records have in one band.
-    pub(crate) fn for_each_key(&self, band: usize, show: impl FnMut(u32, &[u64])) -> Result<()> {
+    /// Shows the keys that all records have in one band, as far as they are kept.
+    pub(crate) fn for_each_key(&self, band: usize, show: impl FnMut(u32, &[u32])) -> Result<()> {
         let in_file = |file: &WorkFile| {
             let records = file.len_of::<u64>(columns::NUMBERS);
             file.read(columns::KEYS, band * records..(band + 1) * records)
@@ -224,9 +232,19 @@ impl<'a> Collection<'a> {
         Ok(())
     }
 
-    /// The slots of these records, which ascend, one record after another.
-    pub(crate) fn slots_of(&self, records: &[u32]) -> Result<Vec<u16>> {
-        self.rows_of(&SLOTS, self.slots, records)
+    /// How much of each is kept.
+    pub(crate) fn slot_width(&self) -> SlotWidth {
+        self.slot_width
+    }
+
+    /// Bytes that are kept of the slots of a record.
+    pub(crate) fn slot_bytes(&self) -> usize {
+        self.slots * self.slot_width.bytes()
+    }
+
+    /// What is kept of the slots of these records, which ascend, one record after another.
+    pub(crate) fn slots_of(&self, records: &[u32]) -> Result<Vec<u8>> {
+        self.rows_of(&SLOTS, self.slot_bytes(), records)
     }
 
     /// The rows that these records, which ascend, have in a column of so many numbers a record.

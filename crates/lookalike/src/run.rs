@@ -184,12 +184,12 @@ impl Plan {
         watch: &'a dyn Watch,
     ) -> Banding<'a, impl Fn(u32) -> bool + Sync + use<>> {
         let (check, threshold) = (self.settings().verify, self.settings().threshold);
-        let (slots, least_agreement) = (f64::from(scheme.slots), scheme.least_agreement);
+        let (slots, rows, least_agreement) = (f64::from(scheme.slots), scheme.bands.rows(), scheme.least_agreement);
         let passes = move |agreeing: u32| match check {
             Verify::Exact => agreeing >= least_agreement,
             Verify::Estimate => f64::from(agreeing) / slots >= threshold,
-            // Few edits can cost many shingles.
-            Verify::Edit | Verify::Off => true,
+            // Few edits can cost many shingles. What shares no band has its key in common by chance.
+            Verify::Edit | Verify::Off => agreeing >= rows,
         };
         let bands = scheme.bands.keys() as usize;
         Banding { collection, classes, bands, rule: self.bucket_rule(), passes, watch }

@@ -6,7 +6,7 @@ use crate::hash::{combine, fingerprint};
 use crate::plan::{Method, Plan};
 use crate::settings::{Keep, Verify};
 use crate::shingle::{Shape, Shingler};
-use crate::sketch::MinHash;
+use crate::sketch::{MinHash, SlotWidth};
 use crate::supply::ShingleLists;
 use crate::work::Stored;
 
@@ -17,6 +17,7 @@ pub struct Sketcher {
     /// What gives the elements that are verified, where those are not the shingles.
     supplier: Option<Shingler>,
     sketching: Option<(MinHash, BandKeys)>,
+    slot_width: SlotWidth,
     keeps_lengths: bool,
     keeps_shingles: bool,
     shingles: Vec<u64>,
@@ -41,11 +42,11 @@ pub struct Sketched {
     pub(crate) keep: Vec<KeepValue>,
     /// Characters or items, where the keep order asks for them.
     pub(crate) lengths: Vec<u64>,
-    /// The lower half of every MinHash value, record by record. It serves the filter in front of the exact check: values
-    /// that differ agree there once in 65,536 times, which lets a pair pass and never holds one back.
-    pub(crate) slots: Vec<u16>,
-    /// The first keys of all records, then the second ones, ….
-    pub(crate) keys: Vec<u64>,
+    /// What is kept of every MinHash value, record by record.
+    pub(crate) slots: Vec<u8>,
+    /// The upper halves of the first keys of all records, then those of the second ones, …. Among 100 million records a few
+    /// share one by chance, which the filter finds.
+    pub(crate) keys: Vec<u32>,
     /// The shingles themselves, where nobody could supply them again.
     pub(crate) shingles: Option<ShingleLists>,
     /// Whether any record is a set, whose elements have no order.
@@ -66,6 +67,7 @@ impl Sketcher {
                 }
                 Method::InvertedLists | Method::Fingerprints(_) => None,
             },
+            slot_width: plan.slot_width(),
             keeps_lengths: matches!(settings.keep, Keep::Longest | Keep::Shortest),
             keeps_shingles: true,
             shingles: Vec::new(),
@@ -97,7 +99,7 @@ impl Sketcher {
             ..Sketched::default()
         };
         if let Some((minhash, _)) = &self.sketching {
-            sketched.slots.reserve_exact(records * minhash.slots());
+            sketched.slots.reserve_exact(records * minhash.slots() * self.slot_width.bytes());
         }
         self.keys.clear();
         for record in 0..records {
@@ -130,7 +132,7 @@ impl Sketcher {
                 Some((minhash, keys)) => {
                     self.sketch.clear();
                     minhash.append(&self.shingles, &mut self.sketch);
-                    sketched.slots.extend(self.sketch.iter().map(|slot| *slot as u16));
+                    self.slot_width.append(&self.sketch, &mut sketched.slots);
                     let start = self.keys.len();
                     keys.append(&self.sketch, within, &mut self.keys);
                     combine(&self.keys[start..])
@@ -161,7 +163,7 @@ impl Sketched {
 
     /// Bytes that the batch has in memory and that a work file could hold.
     pub fn storable_bytes(&self) -> usize {
-        2 * self.slots.len() + 8 * self.keys.len() + 24 * self.marks.len()
+        self.slots.len() + 4 * self.keys.len() + 24 * self.marks.len()
     }
 
     /// Bytes of the shingles that were kept.
@@ -170,18 +172,18 @@ impl Sketched {
     }
 
     /// The keys of one band, one for each record.
-    pub(crate) fn keys_of_band(&self, band: usize) -> &[u64] {
+    pub(crate) fn keys_of_band(&self, band: usize) -> &[u32] {
         let records = self.marks.len();
         &self.keys[band * records..(band + 1) * records]
     }
 }
 
-/// Rows of keys, one for each record, as columns: a band is looked at as a whole.
-fn turned(rows: &[u64], records: usize) -> Vec<u64> {
+/// Rows of keys, one for each record, as columns of their upper halves: a band is looked at as a whole.
+fn turned(rows: &[u64], records: usize) -> Vec<u32> {
     let width = rows.len().checked_div(records).unwrap_or(0);
     let mut columns = Vec::with_capacity(rows.len());
     for band in 0..width {
-        columns.extend(rows.iter().skip(band).step_by(width));
+        columns.extend(rows.iter().skip(band).step_by(width).map(|key| (key >> 32) as u32));
     }
     columns
 }

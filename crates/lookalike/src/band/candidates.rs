@@ -13,7 +13,6 @@ use crate::error::Result;
 use crate::observed::Observed;
 use crate::plan::BucketRule;
 use crate::shard::Shard;
-use crate::sketch::agreement;
 use crate::verify::Edge;
 use crate::watch::{Stage, Watch, check_cancelled};
 use crate::work::{Checkpoint, WorkFile, WorkFolder, WorkWriter, load_or_make};
@@ -122,7 +121,7 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
 
     /// The pairs in the buckets of these bands that pass.
     fn compare(&self, bands: &[Buckets]) -> Result<Compared> {
-        let row_bytes = 2 * self.collection.slots() as u64;
+        let row_bytes = self.collection.slot_bytes() as u64;
         let for_each_bucket = |show: &mut dyn FnMut(&[u32])| {
             bands.iter().flat_map(Buckets::iter).for_each(show);
             Ok(())
@@ -131,8 +130,8 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
         let mut compared = Compared::default();
         for task in blocks.tasks() {
             let rows = Rows::load(self.collection, self.classes, blocks.loaded(*task))?;
-            let comparing =
-                Comparing { classes: self.classes, rule: self.rule, blocks: &blocks, task: *task, rows: &rows };
+            let (collection, classes, rule) = (self.collection, self.classes, self.rule);
+            let comparing = Comparing { collection, classes, rule, blocks: &blocks, task: *task, rows: &rows };
             let mut found: Vec<Edge> = Vec::new();
             for buckets in bands {
                 let pieces = pieces_of(buckets, self.rule)
@@ -229,7 +228,7 @@ impl Entries for KeysOfBand<'_> {
         self.collection.for_each_key(self.band, |first, keys| {
             for (key, class) in keys.iter().zip(&self.class_if_first[first as usize..]) {
                 if *class != Classes::NONE {
-                    show((*key, *class));
+                    show((u64::from(*key) << 32, *class));
                 }
             }
         })
@@ -253,8 +252,8 @@ fn pieces_of(buckets: &Buckets, rule: BucketRule) -> Vec<Range<usize>> {
 
 /// The slots of the classes that are compared in one task.
 struct Rows {
-    slots: Vec<u16>,
-    width: usize,
+    slots: Vec<u8>,
+    row_bytes: usize,
     row_of: Vec<u32>,
 }
 
@@ -265,17 +264,18 @@ impl Rows {
         for (row, class) in (0u32..).zip(order) {
             row_of[class as usize] = row;
         }
-        Ok(Self { slots: collection.slots_of(&records)?, width: collection.slots(), row_of })
+        Ok(Self { slots: collection.slots_of(&records)?, row_bytes: collection.slot_bytes(), row_of })
     }
 
-    fn of(&self, class: u32) -> &[u16] {
-        let start = self.row_of[class as usize] as usize * self.width;
-        &self.slots[start..start + self.width]
+    fn of(&self, class: u32) -> &[u8] {
+        let start = self.row_of[class as usize] as usize * self.row_bytes;
+        &self.slots[start..start + self.row_bytes]
     }
 }
 
 /// What is needed to compare the members of buckets in one task.
 struct Comparing<'a> {
+    collection: &'a Collection<'a>,
     classes: &'a Classes,
     rule: BucketRule,
     blocks: &'a Blocks,
@@ -288,24 +288,31 @@ impl Comparing<'_> {
     fn compare(&self, buckets: &Buckets, range: Range<usize>, passes: impl Fn(u32) -> bool) -> (Vec<Edge>, u64) {
         let (mut found, mut compared) = (Vec::new(), 0);
         let is_only_task = self.blocks.tasks().len() == 1;
+        let (slots, width) = (self.collection.slots() as f64, self.collection.slot_width());
         for members in range.map(|bucket| buckets.get(bucket)) {
             // In a bucket that is too large, the first in keep order stand for all.
             for (at, left) in members.iter().enumerate().take(self.rule.lefts(members.len())) {
                 for right in &members[at + 1..] {
-                    if !is_only_task && self.blocks.task_of(*left, *right) != self.task
-                        || !self.classes.may_pair(*left, *right)
+                    if !is_only_task && self.blocks.task_of(*left, *right) != self.task || !self.may_pair(*left, *right)
                     {
                         continue;
                     }
                     compared += 1;
-                    let agreeing = agreement(self.rows.of(*left), self.rows.of(*right));
+                    let agreeing = width.agreement(self.rows.of(*left), self.rows.of(*right));
                     if passes(agreeing) {
-                        let similarity = f64::from(agreeing) / self.rows.width as f64;
+                        let similarity = f64::from(agreeing) / slots;
                         found.push(Edge { left: *left, right: *right, similarity });
                     }
                 }
             }
         }
         (found, compared)
+    }
+
+    /// Whether two classes that share a key may make a pair. Keys differ where records may not meet; but only halves of them
+    /// are kept, which may be the same.
+    fn may_pair(&self, left: u32, right: u32) -> bool {
+        let within = |class: u32| self.collection.within(self.classes.representative(class));
+        self.classes.may_pair(left, right) && (!self.collection.is_within() || within(left) == within(right))
     }
 }

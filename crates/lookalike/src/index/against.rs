@@ -92,29 +92,34 @@ impl Snapshot {
             return Ok((places, bounded));
         };
         let (keys, slots) = columns_of(batch)?;
-        let slots = slots.chunks_exact(analyzer.slots());
+        // The least byte of each slot comes first, whether or not there is another.
+        let slot_bytes = slots.len() / (analyzer.slots() * batch.len()).max(1);
+        let slots = slots.chunks_exact(analyzer.slots() * slot_bytes.max(1));
         for (record, slots) in slots.enumerate().filter(|(record, _)| batch.shapes[*record] != Shape::Empty) {
-            let asked = Analyzed::of_sketch(slots.to_vec(), keys.iter().skip(record).step_by(batch.len()).copied());
+            let asked = Analyzed::of_keys(keys.iter().skip(record).step_by(batch.len()).copied());
+            let slots = slots.iter().step_by(slot_bytes);
             let mut bounded_keys = 0;
             let mut found = self.under_keys(&asked, &mut bounded_keys)?;
             bounded += u64::from(bounded_keys > 0);
-            self.keep_agreeing(&mut found, &asked, scheme.least_agreement)?;
+            self.keep_agreeing(&mut found, scheme.least_agreement, |item| {
+                item.iter().zip(slots.clone()).map(|(item, slot)| u32::from(*item as u8 == *slot)).sum()
+            })?;
             places.append(&mut found);
         }
         Ok((places, bounded))
     }
 }
 
-/// The keys of a batch, band by band, and its slots; from its work file if they are there.
-fn columns_of(batch: &Sketched) -> Result<(Vec<u64>, Vec<u16>)> {
+/// What is kept of the keys of a batch, band by band, and of its slots; from its work file if it is there.
+fn columns_of(batch: &Sketched) -> Result<(Vec<u32>, Vec<u8>)> {
     let Some(stored) = &batch.stored else { return Ok((batch.keys.clone(), batch.slots.clone())) };
     let (file, rows) = (&stored.file, &stored.rows);
     let all = file.len_of::<u64>(columns::MARKS).max(1);
-    let bands = file.len_of::<u64>(columns::KEYS) / all;
+    let bands = file.len_of::<u32>(columns::KEYS) / all;
     let mut keys = Vec::with_capacity(bands * rows.len());
     for band in 0..bands {
         keys.append(&mut file.read(columns::KEYS, band * all + rows.start..band * all + rows.end)?);
     }
-    let width = file.len_of::<u16>(columns::SLOTS) / all;
+    let width = file.len_of::<u8>(columns::SLOTS) / all;
     Ok((keys, file.read(columns::SLOTS, rows.start * width..rows.end * width)?))
 }

@@ -43,12 +43,12 @@ impl Analyzed {
         self.set.truncate(distinct);
     }
 
-    /// A sketch as it is looked up: its slots, and its keys in whole.
-    pub(super) fn of_sketch(slots: Vec<u16>, keys: impl Iterator<Item = u64>) -> Self {
-        let mut keys: Vec<u32> = keys.map(key_of).collect();
+    /// What is looked up under these keys.
+    pub(super) fn of_keys(keys: impl Iterator<Item = u32>) -> Self {
+        let mut keys: Vec<u32> = keys.collect();
         keys.sort_unstable();
         keys.dedup();
-        Self { set: Vec::new(), slots, keys }
+        Self { keys, ..Self::default() }
     }
 
     /// A set as it is looked up without sketches.
@@ -136,7 +136,7 @@ impl Analyzer {
             (Some(_), _) => analyzed,
             (None, None) => Analyzed::of_set(analyzed.set),
             (None, Some(selected)) => {
-                Analyzed { set: analyzed.set, ..Analyzed::of_sketch(Vec::new(), selected.into_iter()) }
+                Analyzed { set: analyzed.set, ..Analyzed::of_keys(selected.into_iter().map(key_of)) }
             }
         }
     }
@@ -158,6 +158,7 @@ impl Analyzer {
         let Some((_, band_keys)) = &self.sketching else { return Analyzed::default() };
         let mut keys = Vec::new();
         band_keys.append(sketch, 0, &mut keys);
-        Analyzed::of_sketch(sketch.iter().map(|slot| *slot as u16).collect(), keys.into_iter())
+        let slots = sketch.iter().map(|slot| *slot as u16).collect();
+        Analyzed { slots, ..Analyzed::of_keys(keys.into_iter().map(key_of)) }
     }
 }

@@ -80,7 +80,7 @@ impl Snapshot {
                 // Below what the index was made for, whatever turns up is looked at.
                 let least = if promise.is_some() { scheme.least_agreement } else { 0 };
                 let mut candidates = self.under_keys(&asked, &mut answer.bounded)?;
-                self.keep_agreeing(&mut candidates, &asked, least)?;
+                self.keep_agreeing(&mut candidates, least, |slots| agreement(slots, &asked.slots))?;
                 if !candidates.is_empty() {
                     asked.sort();
                 }
@@ -200,11 +200,16 @@ impl Snapshot {
         Ok(dated.into_iter().map(|(_, place)| place).collect())
     }
 
-    /// Keeps what agrees in so many MinHash values.
-    pub(super) fn keep_agreeing(&self, places: &mut Vec<Place>, asked: &Analyzed, least: u32) -> Result<()> {
+    /// Keeps what agrees in so many MinHash values, as the function counts them.
+    pub(super) fn keep_agreeing(
+        &self,
+        places: &mut Vec<Place>,
+        least: u32,
+        agreement: impl Fn(&[u16]) -> u32,
+    ) -> Result<()> {
         let mut result = Ok(());
         places.retain(|place| match self.live(*place).segment.slots(place.1) {
-            Ok(slots) => agreement(slots, &asked.slots) >= least,
+            Ok(slots) => agreement(slots) >= least,
             Err(error) => {
                 result = Err(error);
                 false

@@ -13,6 +13,7 @@ use crate::fingerprint::{LISTED_WHOLE, Selection};
 use crate::hash::{combine, hash_bytes};
 use crate::settings::{Bands, Grouping, Measure, Normalize, Settings, Shingles, Step, Verify};
 use crate::shingle::Shingler;
+use crate::sketch::SlotWidth;
 
 /// The version of everything that hashes: tokens, shingles, sketches and band keys. Part of every fingerprint.
 pub const SKETCH_VERSION: u32 = 1;
@@ -230,8 +231,19 @@ impl Plan {
     pub fn sketch_bytes(&self) -> u64 {
         const FINGERPRINTS: u64 = 24;
         match &self.method {
-            Method::Sketches(scheme) => FINGERPRINTS + 2 * u64::from(scheme.slots) + 8 * u64::from(scheme.bands.keys()),
+            Method::Sketches(scheme) => {
+                let slots = u64::from(scheme.slots) * self.slot_width().bytes() as u64;
+                FINGERPRINTS + slots + 4 * u64::from(scheme.bands.keys())
+            }
             Method::InvertedLists | Method::Fingerprints(_) => FINGERPRINTS,
+        }
+    }
+
+    /// How much of a slot is kept of records that are compared with each other.
+    pub(crate) fn slot_width(&self) -> SlotWidth {
+        match self.settings.verify {
+            Verify::Exact | Verify::Edit => SlotWidth::One,
+            Verify::Estimate | Verify::Off => SlotWidth::Two,
         }
     }
 

@@ -6,9 +6,11 @@
 //! Repeated elements change nothing, so the elements need not be distinct. docs/sketch.md is the specification.
 
 mod document;
+mod kept;
 mod kernel;
 
 pub use document::{Damage, Mismatch, Sketch};
+pub(crate) use kept::{SlotWidth, agreeing_bytes};
 
 use crate::hash::SplitMix;
 

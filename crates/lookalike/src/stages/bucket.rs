@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::plan::{Method, Plan};
-use crate::sketch::agreement;
+use crate::sketch::agreeing_bytes;
 
 /// A record in one of its buckets.
 #[derive(Clone, Copy, Debug)]
@@ -11,8 +11,8 @@ pub struct BucketMember<'a> {
     pub key: u64,
     /// The record.
     pub rank: u64,
-    /// Its sketch.
-    pub slots: &'a [u16],
+    /// What is kept of its sketch: a byte of each slot.
+    pub slots: &'a [u8],
     /// The keys of all its buckets that have other members.
     pub keys: &'a [u64],
     /// Those of them in which it is compared with all that follow it, by the plan's bucket rule ([`Plan::bucket_rule`]): all
@@ -31,7 +31,7 @@ pub struct BucketComparer {
     key: Option<u64>,
     held: Vec<Leader>,
     /// The slots of those held, one after another.
-    slots: Vec<u16>,
+    slots: Vec<u8>,
 }
 
 #[derive(Clone, Debug)]
@@ -69,7 +69,7 @@ impl BucketComparer {
             self.slots.clear();
         }
         for (leader, slots) in self.held.iter().zip(self.slots.chunks_exact(self.width)) {
-            if agreement(slots, member.slots) >= self.least_agreement
+            if agreeing_bytes(slots, member.slots) >= self.least_agreement
                 && !leader.before.iter().any(|key| member.keys.contains(key))
             {
                 found(leader.rank, member.rank);
@@ -88,7 +88,7 @@ mod tests {
     use crate::settings::Settings;
 
     /// A member: key, rank, slots, keys, leads.
-    type Row<'a> = (u64, u64, [u16; 2], &'a [u64], &'a [u64]);
+    type Row<'a> = (u64, u64, [u8; 2], &'a [u64], &'a [u64]);
 
     fn pairs(members: &[Row<'_>]) -> Vec<(u64, u64)> {
         let comparer = Settings::new(0.8).plan().unwrap().bucket_comparer().unwrap();

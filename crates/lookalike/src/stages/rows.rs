@@ -6,7 +6,7 @@ use crate::batch::Content;
 use crate::error::{Error, Result};
 use crate::plan::{Method, Plan};
 use crate::shingle::{Shape, Shingler};
-use crate::sketch::MinHash;
+use crate::sketch::{MinHash, SlotWidth};
 
 /// Sketches records one at a time, into rows. One a thread.
 #[derive(Clone, Debug)]
@@ -27,8 +27,8 @@ pub struct SketchedRows {
     pub identities: Vec<u128>,
     /// Characters of a text, or items of a set.
     pub lengths: Vec<u64>,
-    /// The slots of the sketches, as many for each record.
-    pub slots: Vec<u16>,
+    /// What is kept of the slots of the sketches: a byte of each, as many for each record.
+    pub slots: Vec<u8>,
     /// The keys of the sketches, as many for each record. Keys of different bands are different.
     pub keys: Vec<u64>,
 }
@@ -62,7 +62,7 @@ impl RowSketcher {
         });
         self.sketch.clear();
         self.minhash.append(&self.set, &mut self.sketch);
-        rows.slots.extend(self.sketch.iter().map(|slot| *slot as u16));
+        SlotWidth::One.append(&self.sketch, &mut rows.slots);
         self.band_keys.append(&self.sketch, within, &mut rows.keys);
     }
 }
@@ -89,7 +89,7 @@ mod tests {
         let bands = rows.keys.len() / texts.len();
         for (record, keys) in rows.keys.chunks_exact(bands).enumerate() {
             for (band, key) in keys.iter().enumerate() {
-                assert_eq!(*key, sketched.keys_of_band(band)[record]);
+                assert_eq!((*key >> 32) as u32, sketched.keys_of_band(band)[record]);
             }
         }
         assert_eq!(rows.lengths, [15, 0, 3, 17, 15]);

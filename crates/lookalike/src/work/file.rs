@@ -10,7 +10,7 @@ use super::Stamp;
 use crate::columns::{BLOCK_BYTES, Column, ColumnWriter, Magic, Plain, read_directory};
 use crate::error::{Error, ErrorKind, Result};
 
-const MAGIC: Magic = *b"LKAWORK\x02";
+const MAGIC: Magic = *b"LKAWORK\x03";
 
 /// A work file on its way.
 pub(crate) struct WorkWriter {

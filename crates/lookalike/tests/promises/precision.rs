@@ -1,6 +1,6 @@
 //! Promise 2: every reported pair carries its exact similarity, and that is at least the threshold.
 
-use lookalike::{Bands, Measure, Settings, Shingles};
+use lookalike::{Bands, Batch, Measure, RecordNumber, Settings, Shingles, Unwatched, Verify};
 
 use crate::families::{self, containment, jaccard};
 
@@ -50,4 +50,25 @@ fn promise_2_the_threshold_itself_is_alike() {
         let below = plan.run_sets(sets(0..79, 0..99)).unwrap();
         assert_eq!(below.count_pairs(), 0);
     }
+}
+
+/// Halves of keys are kept, and among so many records some share one by chance: those are no pairs.
+#[test]
+fn promise_2_keys_that_are_alike_by_chance_make_no_pairs() {
+    const RECORDS: u64 = 100_000;
+    let different = |position: u64| (0..4).map(move |item| lookalike::hash_item(&(4 * position + item).to_le_bytes()));
+    for verify in [Verify::Off, Verify::Exact, Verify::Edit] {
+        let found = Settings::new(0.8).verify(verify).plan().unwrap().run_sets((0..RECORDS).map(different)).unwrap();
+        assert!(found.summary().comparisons > 0, "none shared half a key");
+        assert_eq!(found.count_pairs(), 0, "{verify:?}");
+    }
+    // The same text each time, but only within a value that no other has.
+    let plan = Settings::new(0.8).plan().unwrap();
+    let mut batch = Batch::new();
+    for position in 0..RECORDS {
+        batch.push_text(RecordNumber::new(0, position), "the same few words each time");
+        batch.push_within(&position.to_le_bytes());
+    }
+    let found = plan.finish(Vec::new(), vec![plan.sketcher().sketch(&batch)], &Unwatched).unwrap();
+    assert_eq!(found.count_pairs(), 0);
 }
