@@ -81,8 +81,8 @@ impl Plan {
                 .advise("audit the plan without --verify edit: its recall is promised for shared shingles"));
         }
         let resources = Resources::default();
-        let collection = Collection::new(self, Vec::new(), records, &resources)?;
-        let outcome = self.run_on(&collection, watch)?;
+        let mut collection = Collection::new(self, Vec::new(), records, &resources)?;
+        let outcome = self.run_on(&mut collection, watch)?;
         let classes = &outcome.classes;
         watch.begin(Stage::Verify, None);
         let sampled = draw(collection.len(), sample, settings.seed);

@@ -299,6 +299,15 @@ impl<'a> Collection<'a> {
         }
     }
 
+    /// Forgets what only candidates are found by, which leaves room for sets.
+    pub(crate) fn forget_sketches(&mut self) {
+        for part in &mut self.parts {
+            part.sketched.slots = Vec::new();
+            part.sketched.keys = Vec::new();
+            part.sketched.marks = Vec::new();
+        }
+    }
+
     /// Hands the shingles of these records, which ascend, to `take`; see [`crate::Supply::supply`].
     pub(crate) fn supply(&self, records: &[u32], take: &Take<'_>) -> Result<()> {
         let keeps = self.parts.iter().any(|part| part.sketched.shingles.is_some());

@@ -117,11 +117,11 @@ impl Plan {
         resources: &Resources<'_>,
         watch: &dyn Watch,
     ) -> Result<Outcome> {
-        self.run_on(&Collection::new(self, old, new, resources)?, watch)
+        self.run_on(&mut Collection::new(self, old, new, resources)?, watch)
     }
 
     /// The stages after sketching, on records that somebody else needs afterwards.
-    pub(crate) fn run_on(&self, collection: &Collection<'_>, watch: &dyn Watch) -> Result<Outcome> {
+    pub(crate) fn run_on(&self, collection: &mut Collection<'_>, watch: &dyn Watch) -> Result<Outcome> {
         let settings = self.settings();
         let mut summary = count_records(collection, settings);
 
@@ -133,6 +133,7 @@ impl Plan {
 
         watch.begin(Stage::Group, None);
         check_cancelled(watch)?;
+        let collection = &*collection;
         let group = || match settings.group {
             Grouping::Anchored => Ok(anchored(&classes, &edges, settings.measure)),
             Grouping::Connected => {
@@ -198,7 +199,7 @@ impl Plan {
     /// The pairs of classes that are alike, by whichever method the plan names, and what was seen on the way.
     fn find_edges(
         &self,
-        collection: &Collection<'_>,
+        collection: &mut Collection<'_>,
         classes: &Classes,
         summary: &mut Summary,
         watch: &dyn Watch,
@@ -208,6 +209,7 @@ impl Plan {
         match self.method() {
             Method::Sketches(scheme) => {
                 let candidates = self.banding(&scheme, collection, classes, watch).find()?;
+                collection.forget_sketches();
                 let Candidates { pairs, comparisons, bounded, mut observed } = candidates;
                 summary.comparisons = comparisons;
                 summary.candidates = pairs.len() as u64;

@@ -74,9 +74,45 @@ impl ShingleLists {
         self.shingles.truncate(filled);
     }
 
+    /// Copies in which up to so many shingles lie together, or those of one record, each with the index of its first record.
+    pub(crate) fn in_pieces(&self, most: usize) -> impl Iterator<Item = (usize, Self)> + '_ {
+        let (mut first, mut start) = (0, 0);
+        std::iter::from_fn(move || {
+            let behind = &self.ends[first..];
+            let count = behind.partition_point(|end| *end <= start + most).max(1).min(behind.len());
+            let end = *behind[..count].last()?;
+            let ends = behind[..count].iter().map(|end| end - start).collect();
+            let piece = (first, Self { shingles: self.shingles[start..end].to_vec(), ends });
+            (first, start) = (first + count, end);
+            Some(piece)
+        })
+    }
+
     /// The shingles of the `index`-th record.
     pub fn get(&self, index: usize) -> &[u64] {
         let start = if index == 0 { 0 } else { self.ends[index - 1] };
         &self.shingles[start..self.ends[index]]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_hold_every_record_once_and_not_too_much() {
+        let records: [&[u64]; 7] = [&[], &[1, 2], &[3], &[4, 5, 6, 7, 8], &[], &[9], &[10, 11]];
+        let mut lists = ShingleLists::default();
+        records.iter().for_each(|record| lists.push(record));
+        for most in 0..15 {
+            let mut seen = Vec::new();
+            for (first, piece) in lists.in_pieces(most) {
+                assert_eq!(first, seen.len());
+                assert!(piece.len() == 1 || piece.shingles.len() <= most, "{most}: {piece:?}");
+                seen.extend((0..piece.len()).map(|index| piece.get(index).to_vec()));
+            }
+            assert_eq!(seen, records);
+        }
+        assert_eq!(ShingleLists::default().in_pieces(4).count(), 0);
     }
 }

@@ -174,6 +174,9 @@ impl Checkpoint for Similarities {
     }
 }
 
+/// Elements of sets that lie together: so few that they fit where the sketches of a batch were.
+const ELEMENTS_IN_A_PIECE: usize = 4096;
+
 /// The sets of the classes that are asked for, sorted, each element once.
 pub(crate) struct DistinctSets {
     runs: Vec<ShingleLists>,
@@ -192,9 +195,9 @@ impl DistinctSets {
             if !collection.has_sequences() {
                 lists.make_distinct();
             }
-            // A copy takes no more room than it needs, and leaves the supplier its buffer, which has grown to its size.
-            let lists = lists.clone();
-            supplied.lock().unwrap_or_else(PoisonError::into_inner).push((first, lists));
+            // Copies take no more room than they need, and leave the supplier its buffer, which has grown to its size.
+            let pieces: Vec<_> = lists.in_pieces(ELEMENTS_IN_A_PIECE).map(|(at, piece)| (first + at, piece)).collect();
+            supplied.lock().unwrap_or_else(PoisonError::into_inner).extend(pieces);
             Ok(())
         })?;
         let mut places = vec![(0, 0); records.len()];
