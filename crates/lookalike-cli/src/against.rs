@@ -4,7 +4,9 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use lookalike::index::{MOST_UNDER_A_KEY, OldItem};
-use lookalike::{Asked, Batch, Error, Plan, RecordNumber, ShingleLists, Sketched, Snapshot, Supply, Take, Verify};
+use lookalike::{
+    Asked, Batch, Error, Method, Plan, RecordNumber, ShingleLists, Sketched, Snapshot, Supply, Take, Verify,
+};
 use lookalike_io::{Format, Input};
 
 use crate::names::Stretch;
@@ -35,8 +37,8 @@ impl AgainstIndex {
     }
 
     /// What the answer depends on: the state of the index.
-    pub(crate) fn sequence(&self) -> u64 {
-        self.snapshot.info().sequence
+    pub(crate) fn state(&self) -> u64 {
+        self.snapshot.state()
     }
 
     /// The items that may be like these records: sketched, named, and as they are.
@@ -46,8 +48,9 @@ impl AgainstIndex {
         new: &[Sketched],
         progress: &Progress,
     ) -> Result<(Sketched, Stretch, Vec<OldItem>)> {
-        let (items, bounded) = self.snapshot.items_like(new)?;
+        let (items, bounded) = self.snapshot.items_like(plan, new)?;
         note_bounded(bounded, progress);
+        note_sure_runs(plan, progress);
         let mut batch = Batch::new();
         for (position, item) in (0..).zip(&items) {
             batch.push_set(RecordNumber::new(0, position), item.elements.iter().copied());
@@ -57,6 +60,15 @@ impl AgainstIndex {
         let mut sketcher = if keeps_shingles { sketcher } else { sketcher.forget_shingles() };
         let stretch = Stretch::of_items(0, items.iter().map(|item| item.id.as_str()));
         Ok((sketcher.sketch(&batch), stretch, items))
+    }
+}
+
+/// Says what an index of fingerprints finds.
+pub(crate) fn note_sure_runs(plan: &Plan, progress: &Progress) {
+    if let Method::Fingerprints(selection) = plan.method()
+        && let Some(tokens) = selection.sure_run(plan.settings().shingles.k())
+    {
+        progress.note(&format!("items that share a run of at least {tokens} tokens are found for sure, others mostly"));
     }
 }
 

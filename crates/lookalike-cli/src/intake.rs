@@ -102,7 +102,7 @@ pub(crate) fn read(
         plan,
         options: &options,
         output: request.output,
-        index: index.as_ref().map(AgainstIndex::sequence),
+        index: index.as_ref().map(AgainstIndex::state),
     };
     let place = WorkPlace::of(&identity, &inputs, resources.tmp.as_deref(), resources.restart)?;
     let place = if request.part == Part::Everything { place } else { place.share()? };

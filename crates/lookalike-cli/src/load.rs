@@ -92,9 +92,21 @@ fn adopt<'a>(
     progress.begin(Stage::Write, None);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     let replaced = index.adopt_loaded(loaded, name, now)?;
-    index.settle();
+    settle(index, progress);
     Ok(replaced)
 }
+
+/// Waits until nothing is merged any more, and says if something could not be.
+pub(crate) fn settle(index: &mut Index, progress: &Progress) {
+    index.settle();
+    if let Some(error) = index.take_trouble() {
+        progress.note(&format!("{NOT_MERGED}: {error}"));
+    }
+}
+
+/// What a merge that failed means.
+pub(crate) const NOT_MERGED: &str =
+    "all is written, but segments could not be merged, which is tried again with a later write";
 
 fn segment_memory(budget: &Budget) -> usize {
     (budget.bytes / (3 * budget.threads() as u64)).min(MOST_SEGMENT_BYTES) as usize

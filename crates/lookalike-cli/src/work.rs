@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
-use lookalike::{Plan, Segment, Shard, Sketched, Stamp, WorkFolder};
+use lookalike::{HiddenFile, Plan, Segment, Shard, Sketched, Stamp, WorkFolder};
 use lookalike_io::error::Shown;
 use lookalike_io::{Input, ReadOptions};
 use serde::de::DeserializeOwned;
@@ -90,10 +90,9 @@ impl WorkPlace {
     /// files. `restart` has it emptied when it is opened.
     pub(crate) fn of(identity: &Identity<'_>, inputs: &[Input], tmp: Option<&Path>, restart: bool) -> Result<Self> {
         let mut seen: Vec<Seen> = inputs.iter().map(Seen::of).collect();
-        if let (Some(first), Some(sequence)) = (seen.first_mut(), identity.index) {
+        if let (Some(first), Some(state)) = (seen.first_mut(), identity.index) {
             // What stands for the index says nothing of what is in it.
-            *first =
-                Seen { name: std::mem::take(&mut first.name), size: sequence, modified: None, how: "index".into() };
+            *first = Seen { name: std::mem::take(&mut first.name), size: state, modified: None, how: "index".into() };
         }
         let names: Vec<&String> = seen.iter().map(|seen| &seen.name).collect();
         let output = identity.output.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.into()));
@@ -246,10 +245,11 @@ impl Work {
     /// Writes a small file, whole or not at all.
     fn write(&self, name: &str, value: &impl Serialize) -> Result<()> {
         let bytes = serde_json::to_vec(value)?;
-        let hidden = self.folder.path().join(format!("{name}-{}.part", std::process::id()));
-        File::create(&hidden)
+        let path = self.folder.path().join(name);
+        let hidden = HiddenFile::beside(&path);
+        File::create(hidden.path())
             .and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()))
-            .and_then(|()| fs::rename(&hidden, self.folder.path().join(name)))
+            .and_then(|()| hidden.rename_to(&path))
             .with_context(|| format!("cannot write to {}; name another place with --tmp", Shown(self.folder.path())))
     }
 

@@ -42,18 +42,20 @@ impl Plan {
     }
 
     /// How alike two records are, exactly.
-    fn similarity(&self, left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> PyResult<f64> {
+    fn similarity(&self, py: Python<'_>, left: &Bound<'_, PyAny>, right: &Bound<'_, PyAny>) -> PyResult<f64> {
         let (left, right) = (One::of(left)?, One::of(right)?);
-        Ok(self.0.similarity(left.content(), right.content()))
+        let (left, right) = (left.content(), right.content());
+        Ok(py.detach(|| self.0.similarity(left, right)))
     }
 
     /// The sketch of a record.
     fn sketch(&self, py: Python<'_>, record: &Bound<'_, PyAny>) -> PyResult<Sketch> {
         let record = One::of(record)?;
-        let sketch = match record.content() {
+        let content = record.content();
+        let sketch = py.detach(|| match content {
             Content::Text(text) => self.0.sketch_text(text),
             Content::Set(items) => self.0.sketch_set(items),
-        };
+        });
         sketch.or_raise(py).map(Sketch)
     }
 }

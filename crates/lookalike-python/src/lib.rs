@@ -16,7 +16,8 @@ mod watching;
 use pyo3::prelude::*;
 
 /// What the Python package is built on. Import `lookalike` instead.
-#[pymodule]
+// Lists are read in place, which nobody else may change meanwhile.
+#[pymodule(gil_used = true)]
 #[pyo3(name = "_native")]
 fn native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

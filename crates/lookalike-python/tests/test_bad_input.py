@@ -109,6 +109,10 @@ def test_indexes_that_are_none(tmp_path: Path) -> None:
         la.Index(tmp_path / "index", threshold=0.9)
     with pytest.raises(la.SettingError, match="store_text"):
         la.Index(tmp_path / "index", store_text=True)
+    la.Index(tmp_path / "exact", threshold=0.5, exact=True).close()
+    with pytest.raises(la.SettingError, match="other settings"):
+        la.Index(tmp_path / "exact", threshold=0.9, exact=True)
+    la.Index(tmp_path / "exact", exact=True).close()
     with la.Index(tmp_path / "index", threshold=0.7) as again:
         assert len(again) == 0
     with la.Index(tmp_path / "index", read_only=True) as reader, pytest.raises(ValueError, match="only for reading"):

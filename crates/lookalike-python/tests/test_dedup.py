@@ -51,6 +51,34 @@ def test_a_column_can_be_anything_that_holds_texts(shape: Callable[[list[str]], 
 
 
 @pytest.mark.parametrize(
+    "nothing",
+    [
+        [],
+        (),
+        numpy.array([]),
+        pandas.Series([], dtype=object),
+        polars.Series([]),
+        pyarrow.array([]),
+        {"text": []},
+        pandas.DataFrame({"text": []}),
+        polars.DataFrame({"text": []}),
+        pyarrow.table({"text": []}),
+    ],
+)
+def test_nothing_is_no_error(nothing: Any) -> None:
+    assert la.dedup(nothing).kept == []
+    if not isinstance(nothing, (numpy.ndarray, pandas.Series, polars.Series, pyarrow.Array)):
+        assert la.dedup(nothing, text="text").kept == []
+    assert la.dedup([], keep="max:score").kept == []
+
+
+def test_pandas_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lookalike._records.find_spec", lambda name: None)
+    monkeypatch.setattr(pandas.Series, "__arrow_c_stream__", lambda *_: pytest.fail("it would need pyarrow"))
+    assert la.dedup(pandas.DataFrame({"text": TEXTS})).kept == [0, 1, 3, 4]
+
+
+@pytest.mark.parametrize(
     "shape",
     [
         lambda columns: columns,

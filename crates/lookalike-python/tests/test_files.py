@@ -46,6 +46,17 @@ def test_progress_is_told(tmp_path: Path) -> None:
     assert told[0] == "read" and "band" in told
 
 
+def test_an_exception_of_the_listener_stops_the_program(tmp_path: Path) -> None:
+    write(tmp_path / "in.jsonl", corpus(20_000))
+
+    def listen(stage: str, done: int, total: int | None) -> None:
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        la.dedup_files(tmp_path / "in.jsonl", tmp_path / "out.jsonl", text="body", id="name", progress=listen)
+    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+
+
 def test_notes_are_warnings(tmp_path: Path) -> None:
     write(tmp_path / "in.jsonl", [CAT, OTHER])
     with pytest.warns(UserWarning, match="groups are chains"):

@@ -156,9 +156,9 @@ impl<'a> Collection<'a> {
         self.shingle_counts[record as usize] as usize
     }
 
-    /// Whether records may only meet those with the same value.
-    pub(crate) fn is_within(&self) -> bool {
-        !self.within.is_empty()
+    /// Whether two records may meet: they have the same value, where only those do.
+    pub(crate) fn may_meet(&self, left: u32, right: u32) -> bool {
+        self.within.is_empty() || self.within(left) == self.within(right)
     }
 
     pub(crate) fn within(&self, record: u32) -> u64 {

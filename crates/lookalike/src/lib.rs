@@ -102,4 +102,4 @@ pub use sources::{Document, Explanation, Source};
 pub use spans::Characters;
 pub use supply::{Asked, ShingleLists, Supply, Take};
 pub use watch::{Stage, Unwatched, Watch};
-pub use work::{Segment, Stamp, WorkFolder};
+pub use work::{HiddenFile, Segment, Stamp, WorkFolder};

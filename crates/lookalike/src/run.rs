@@ -141,7 +141,7 @@ impl Plan {
                     Measure::Jaccard => measure_of(collection),
                     Measure::Containment => containment,
                 };
-                connected(&classes, &edges, |pairs| similarities(collection, &classes, pairs, measure))
+                connected(&classes, &edges, |pairs| similarities(collection, &classes, pairs, measure, watch))
             }
         };
         let assignment = load_or_make(collection.resources().work, "groups", Stage::Group, watch, group)?;
@@ -223,7 +223,7 @@ impl Plan {
                     }
                     Verify::Estimate | Verify::Off => pairs,
                 };
-                let lost = || estimate_lost(collection, classes, &bounded, &edges, threshold).map(Lost);
+                let lost = || estimate_lost(collection, classes, &bounded, &edges, threshold, watch).map(Lost);
                 summary.bounded_lost_pairs =
                     load_or_make(collection.resources().work, "lost", Stage::Verify, watch, lost)?.0;
                 Ok((edges, observed))
@@ -268,6 +268,7 @@ fn estimate_lost(
     bounded: &Bounded,
     found: &[Edge],
     threshold: f64,
+    watch: &dyn Watch,
 ) -> Result<u64> {
     let is_found =
         |left: u32, right: u32| found.binary_search_by_key(&(left, right), |edge| (edge.left, edge.right)).is_ok();
@@ -275,9 +276,10 @@ fn estimate_lost(
         .sample
         .iter()
         .filter(|(left, right, _)| classes.may_pair(*left, *right) && !is_found(*left, *right))
+        .filter(|(left, right, _)| collection.may_meet(classes.representative(*left), classes.representative(*right)))
         .collect();
     let pairs: Vec<(u32, u32)> = missed.iter().map(|(left, right, _)| (*left, *right)).collect();
-    let similarities = similarities(collection, classes, &pairs, measure_of(collection))?;
+    let similarities = similarities(collection, classes, &pairs, measure_of(collection), watch)?;
     let records = |class: u32| classes.members(class).len() as f64;
     let lost = missed.iter().zip(similarities).filter(|(_, similarity)| *similarity >= threshold);
     Ok(lost.map(|((left, right, weight), _)| weight * records(*left) * records(*right)).sum::<f64>().round() as u64)

@@ -57,6 +57,15 @@ pub struct Unwatched;
 
 impl Watch for Unwatched {}
 
+/// Asks a watcher whether to stop, and tells it nothing.
+pub(crate) struct Unseen<'a>(pub(crate) &'a dyn Watch);
+
+impl Watch for Unseen<'_> {
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}
+
 /// Stops with an error if the watcher said so.
 pub(crate) fn check_cancelled(watch: &dyn Watch) -> Result<()> {
     if watch.is_cancelled() { Err(Error::cancelled()) } else { Ok(()) }

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::arguments::{GlobalArguments, MatchArguments, ReadArguments, ResourceArguments};
 use crate::exit::Exit;
-use crate::load::load;
+use crate::load::{load, settle};
 use crate::memory::{Budget, Bytes};
 use crate::progress::Progress;
 
@@ -223,7 +223,7 @@ fn remove(arguments: &RemoveArguments, global: &GlobalArguments) -> Result<Exit>
         removed += index.remove_older_than(now.saturating_sub(age).as_millis() as u64)?;
     }
     index.commit()?;
-    index.settle();
+    settle(&mut index, &Progress::new(global));
     say(global, &json!({ "removed": removed }), || format!("{removed} removed, {} items left", index.snapshot().len()));
     Ok(Exit::Done)
 }

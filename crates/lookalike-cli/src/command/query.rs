@@ -7,7 +7,7 @@ use clap::Args;
 use lookalike::{Match, Measure, Method, Query, Snapshot, Stage, Watch};
 use lookalike_io::{Chunk, Parsed, Reader, read_all, refuse_overwriting, remove_abandoned};
 
-use crate::against::note_bounded;
+use crate::against::{note_bounded, note_sure_runs};
 use crate::arguments::{GlobalArguments, MeasureName, ReadArguments, ResourceArguments, ResultArguments};
 use crate::exit::Exit;
 use crate::interrupt;
@@ -67,15 +67,16 @@ pub(crate) fn run(arguments: &QueryArguments, global: &GlobalArguments) -> Resul
         measure: arguments.measure.map(Measure::from),
         with_text: false,
     };
-    let made_for = snapshot.plan().settings().threshold;
-    if arguments.threshold.is_some_and(|threshold| threshold < made_for) && !snapshot.plan().settings().exact {
+    let plan = snapshot.plan();
+    let made_for = plan.settings().threshold;
+    let is_below = match arguments.threshold {
+        Some(threshold) => threshold < made_for,
+        None => arguments.limit.is_some(),
+    };
+    if is_below && matches!(plan.method(), Method::Sketches(_)) {
         progress.note(&format!("the index was made for {made_for}; below that, not everything is found"));
     }
-    if let Method::Fingerprints(selection) = snapshot.plan().method()
-        && let Some(tokens) = selection.sure_run(snapshot.plan().settings().shingles.k())
-    {
-        progress.note(&format!("items that share a run of at least {tokens} tokens are found for sure, others mostly"));
-    }
+    note_sure_runs(plan, &progress);
     let inputs = arguments.read.resolve(&arguments.inputs, &arguments.resources.tmp())?;
     if let Some(file) = arguments.result.file() {
         refuse_overwriting(&inputs, &[file])?;

@@ -30,6 +30,7 @@ pub(super) struct Metrics {
     items: Gauge,
     commits: Counter,
     writes: Counter,
+    failed_merges: Counter,
 }
 
 impl Metrics {
@@ -49,7 +50,9 @@ impl Metrics {
         registry.register("index_commits", "Commits to the index since the start", commits.clone());
         let writes = Counter::default();
         registry.register("index_writes", "Items written or removed since the start", writes.clone());
-        Self { registry, requests, seconds, under_way, items, commits, writes }
+        let failed_merges = Counter::default();
+        registry.register("index_failed_merges", "Merges that failed since the start", failed_merges.clone());
+        Self { registry, requests, seconds, under_way, items, commits, writes, failed_merges }
     }
 
     /// A request has come; it counts as under way for as long as the answer is held.
@@ -72,6 +75,10 @@ impl Metrics {
     pub(super) fn committed(&self, writes: u64) {
         self.commits.inc();
         self.writes.inc_by(writes);
+    }
+
+    pub(super) fn merge_failed(&self) {
+        self.failed_merges.inc();
     }
 
     /// All of it, as Prometheus reads it.

@@ -11,6 +11,7 @@ use super::content::OwnContent;
 use super::metrics::Metrics;
 use super::problem::Problem;
 use super::shown_index::ShownIndex;
+use crate::load::NOT_MERGED;
 
 /// Requests that are written with one commit.
 const MOST_TOGETHER: usize = 1_000;
@@ -103,6 +104,10 @@ impl Work {
                 }
             }
             self.write_together(jobs);
+            if let Some(error) = self.index.take_trouble() {
+                self.metrics.merge_failed();
+                tracing::warn!(%error, "{NOT_MERGED}");
+            }
             if is_last {
                 return;
             }

@@ -40,6 +40,19 @@ fn build_query_add_remove() {
 }
 
 #[test]
+fn a_merge_that_fails_is_told_and_nothing_is_lost() {
+    let folder = Folder::with("a.jsonl", jsonl(&[("ferry", FERRY), ("late", LATE_FERRY), ("library", LIBRARY)]));
+    folder.done("index build i a.jsonl -j 1");
+    // Where the rest of a segment would be written anew, something stands in the way.
+    let in_the_way = (0..20).map(|number| folder.path(&format!("i/segment-{number:06}.part")));
+    in_the_way.for_each(|path| std::fs::create_dir(path).unwrap());
+    let run = folder.done("index remove i --id ferry --id late");
+    assert!(run.stderr.contains("note: all is written, but segments could not be merged"), "{}", run.stderr);
+    assert!(run.stderr.contains("segment-") && run.stderr.contains("1 items left"), "{}", run.stderr);
+    assert!(folder.done("index check i").stderr.contains("1 items"));
+}
+
+#[test]
 fn spellings_from_standard_input() {
     let folder = Folder::with("words.txt", "stick\nstitch\nshtick\nthick\ntick\nshock\nelephant\n");
     folder.done("index build words.idx words.txt --input-format lines --exact --shingles chars:2 -t 0.5");
@@ -51,11 +64,13 @@ fn spellings_from_standard_input() {
 
 #[test]
 fn dedup_against_an_index_is_dedup_against_its_files() {
-    let corpus = corpus(6_000);
+    let corpus = corpus(9_000);
     let lines: Vec<&str> = corpus.split_inclusive('\n').collect();
     let folder = Folder::with("old.jsonl", lines[..2500].concat());
     folder.write("new.jsonl", lines[2500..].concat());
-    for flags in ["-t 0.7", "-t 0.7 --exact", "-t 0.7 --memory 60MiB", "-t 0.6 --measure containment"] {
+    // The sketches of the new records take 2.5 MB, of which 1.7 MB may be in memory.
+    let in_files = "-t 0.7 -j 2 --memory 60MiB";
+    for flags in ["-t 0.7", "-t 0.7 --exact", in_files, "-t 0.6 --measure containment"] {
         let made = flags.replace("--memory 60MiB", "");
         let _ = std::fs::remove_dir_all(folder.path("i"));
         folder.done(&format!("index build i old.jsonl {made}"));
@@ -67,6 +82,30 @@ fn dedup_against_an_index_is_dedup_against_its_files() {
         assert!(expected.1.lines().count() > 1_000);
         assert!(outputs("i") == expected, "{flags}");
     }
+}
+
+#[test]
+fn an_exact_index_answers_for_any_threshold() {
+    let words = |from: usize, to: usize| (from..to).map(|word| format!("w{word} ")).collect::<String>();
+    let folder = Folder::with("old.jsonl", jsonl(&[("old", &words(0, 40))]));
+    folder.write("new.jsonl", jsonl(&[("new", &words(20, 60))]));
+    folder.done("index build i old.jsonl --exact -t 0.9");
+    for (measure, threshold) in [("jaccard", 0.25), ("containment", 0.4)] {
+        let pairs = |against: &str| {
+            let flags = format!("--exact --measure {measure} -t {threshold}");
+            folder.done(&format!("pairs new.jsonl --against {against} {flags}")).text().to_owned()
+        };
+        assert!(pairs("old.jsonl").contains("old"), "{measure}");
+        assert_eq!(pairs("i"), pairs("old.jsonl"), "{measure}");
+    }
+    // A short item in a long record, which shares little of itself.
+    folder.write("new.jsonl", jsonl(&[("new", &words(0, 400))]));
+    let contained = |against: &str| {
+        let run = folder.done(&format!("pairs new.jsonl --against {against} --exact --measure containment -t 0.9"));
+        run.text().to_owned()
+    };
+    assert!(contained("old.jsonl").contains("old"));
+    assert_eq!(contained("i"), contained("old.jsonl"));
 }
 
 #[test]

@@ -84,8 +84,8 @@ fn an_input_that_expands_more_than_expected_still_fits() {
     // Texts that come ten times in a row, with another last word: a small part of their size when compressed.
     let mut numbers = Numbers(3);
     let texts: Vec<String> =
-        corpus(3_000).lines().map(|line| line[..line.rfind('"').unwrap() - 12].to_owned()).collect();
-    let lines: Vec<String> = (0..30_000)
+        corpus(4_000).lines().map(|line| line[..line.rfind('"').unwrap() - 12].to_owned()).collect();
+    let lines: Vec<String> = (0..40_000)
         .map(|at| {
             let text = texts[at / 10].split("\"text\":\"").nth(1).unwrap();
             format!("{{\"id\":{at},\"text\":\"{text} w{}\"}}\n", numbers.below(1000))

@@ -136,6 +136,7 @@ fn many_writers_are_all_heard() {
     assert_eq!(figure("lookalike_index_writes_total"), WRITERS * EACH);
     assert_eq!(figure("lookalike_index_items"), WRITERS * EACH);
     assert!(figure("lookalike_index_commits_total") <= WRITERS * EACH);
+    assert_eq!(figure("lookalike_index_failed_merges_total"), 0);
 }
 
 #[test]

@@ -111,11 +111,13 @@ def _run(command: list[str], listener: Listener | None) -> dict[str, Any]:
                     summary = said
                 elif listener is not None:
                     listener(said["stage"], said["done"], said["total"])
-        except BaseException:
+        except BaseException as error:
             # Ctrl-C reaches the program by itself where both have a terminal; a second time would end it at once.
-            if program.poll() is None and not (sys.stdin is not None and sys.stdin.isatty()):
+            has_heard = isinstance(error, KeyboardInterrupt) and sys.stdin is not None and sys.stdin.isatty()
+            if program.poll() is None and not has_heard:
                 program.send_signal(signal.SIGINT)
-            program.wait()
+            # To the end of what it says: it waits for whoever does not listen.
+            program.communicate()
             raise
     if program.returncode == 130:
         raise KeyboardInterrupt

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -85,7 +86,7 @@ class Index:
         """An index has the settings that it was made with; others cannot be had from it."""
         if threshold is None and settings:
             threshold = self.plan.threshold
-        if threshold is not None and plan(threshold, **settings).fingerprint != self.plan.fingerprint:
+        if threshold is not None and _decisive(plan(threshold, **settings)) != _decisive(self.plan):
             raise SettingError(
                 f"the index was made with other settings, {self.plan.settings}; leave them out, or make another index"
             )
@@ -211,3 +212,9 @@ def _milliseconds(moment: datetime) -> int:
 
 def _moment(milliseconds: int) -> datetime:
     return datetime.fromtimestamp(milliseconds / 1000, timezone.utc)
+
+
+def _decisive(plan: _native.Plan) -> dict[str, Any]:
+    """Those settings of a plan that an index goes by."""
+    settings: dict[str, Any] = json.loads(plan.settings)
+    return {name: value for name, value in settings.items() if name not in ("keep", "group", "verify")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 
@@ -23,7 +24,7 @@ class Records:
             data = data.with_format("arrow")[:]
         if isinstance(data, Mapping) or (_names(data) is not None and hasattr(data, "__getitem__")):
             self._table = data
-        elif isinstance(data, Sequence) and data and isinstance(data[0], Mapping):
+        elif isinstance(data, Sequence) and not isinstance(data, str) and (not data or isinstance(data[0], Mapping)):
             self._rows = data
         elif text is not None:
             raise TypeError(f"text={text!r} names a column, but the records are no table")
@@ -65,7 +66,12 @@ def _member(row: Mapping[str, Any], name: str, of: str, at: int) -> Any:
 
 def _plain(column: Any) -> Any:
     """A column as Arrow, or as something that yields its records."""
-    if hasattr(column, "__arrow_c_stream__") or hasattr(column, "__arrow_c_array__"):
+    if hasattr(column, "__len__") and len(column) == 0:
+        # Without a row, nobody knows its type.
+        return []
+    is_arrow = hasattr(column, "__arrow_c_stream__") or hasattr(column, "__arrow_c_array__")
+    # The series of pandas need pyarrow for that, which pandas does not ask for.
+    if is_arrow and (type(column).__module__.split(".")[0] != "pandas" or find_spec("pyarrow") is not None):
         return column
-    # NumPy's arrays, and the series of an older pandas: their own strings are copies, one at a time.
+    # NumPy's arrays, and the series of pandas: their own strings are copies, one at a time.
     return column.tolist() if hasattr(column, "tolist") else column

@@ -312,7 +312,8 @@ impl Comparing<'_> {
     /// Whether two classes that share a key may make a pair. Keys differ where records may not meet; but only halves of them
     /// are kept, which may be the same.
     fn may_pair(&self, left: u32, right: u32) -> bool {
-        let within = |class: u32| self.collection.within(self.classes.representative(class));
-        self.classes.may_pair(left, right) && (!self.collection.is_within() || within(left) == within(right))
+        let classes = self.classes;
+        classes.may_pair(left, right)
+            && self.collection.may_meet(classes.representative(left), classes.representative(right))
     }
 }

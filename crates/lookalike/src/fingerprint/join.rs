@@ -38,7 +38,7 @@ pub(crate) fn find_contained(
     let inverted = Inverted::new(collection, classes, selection)?;
     check_cancelled(watch)?;
     let found = inverted.candidates(collection, classes, rule, threshold, watch)?;
-    let alike = similarities(collection, classes, &found.pairs, containment)?;
+    let alike = similarities(collection, classes, &found.pairs, containment, watch)?;
     let edges = found.pairs.iter().zip(alike).filter(|(_, similarity)| *similarity >= threshold);
     Ok(Contained {
         edges: edges.map(|((left, right), similarity)| Edge { left: *left, right: *right, similarity }).collect(),

@@ -7,6 +7,7 @@ use super::failure::failed;
 use super::snapshot::Snapshot;
 use crate::error::Result;
 use crate::plan::{Method, Plan};
+use crate::settings::Measure;
 use crate::shingle::{Shape, sort_distinct};
 use crate::sketched::Sketched;
 use crate::work::columns;
@@ -53,9 +54,10 @@ impl Snapshot {
     }
 
     /// The items that may be like one of these records, oldest first, and for how many records not all items under a key
-    /// were looked at. What is alike is among them, with the probability that the plan promises; not all are.
-    pub fn items_like(&self, records: &[Sketched]) -> Result<(Vec<OldItem>, u64)> {
-        let pieces = records.par_iter().map(|batch| self.places_like(batch)).collect::<Result<Vec<_>>>()?;
+    /// were looked at. What is alike, as the plan means it, is among them with the probability that it promises; not all are.
+    /// The index must be one for the plan ([`Snapshot::check_plan`]).
+    pub fn items_like(&self, plan: &Plan, records: &[Sketched]) -> Result<(Vec<OldItem>, u64)> {
+        let pieces = records.par_iter().map(|batch| self.places_like(plan, batch)).collect::<Result<Vec<_>>>()?;
         let bounded = pieces.iter().map(|(_, bounded)| bounded).sum();
         let mut places: Vec<(u32, u32)> = pieces.into_iter().flat_map(|(places, _)| places).collect();
         places.par_sort_unstable();
@@ -70,11 +72,15 @@ impl Snapshot {
         Ok((items.into_iter().map(|(_, item)| item).collect(), bounded))
     }
 
-    fn places_like(&self, batch: &Sketched) -> Result<(Vec<(u32, u32)>, u64)> {
+    fn places_like(&self, plan: &Plan, batch: &Sketched) -> Result<(Vec<(u32, u32)>, u64)> {
         let analyzer = &self.0.analyzer;
         let (mut places, mut bounded) = (Vec::new(), 0);
         let Some(scheme) = analyzer.scheme() else {
-            let threshold = self.plan().settings().threshold;
+            // All elements are listed, so the index answers for any threshold. What contains an item may share little of itself.
+            let least_shared = match plan.settings().measure {
+                Measure::Jaccard => plan.settings().threshold,
+                Measure::Containment => 0.0,
+            };
             for record in 0..batch.len() {
                 let mut set = batch.shingles.as_ref().map_or_else(Vec::new, |lists| lists.get(record).to_vec());
                 let distinct = sort_distinct(&mut set);
@@ -86,7 +92,7 @@ impl Snapshot {
                         bounded += u64::from(bounded_keys > 0);
                         found
                     }
-                    _ => self.in_lists(&Analyzed::of_set(set), threshold)?,
+                    _ => self.in_lists(&Analyzed::of_set(set), least_shared)?,
                 });
             }
             return Ok((places, bounded));
@@ -97,13 +103,11 @@ impl Snapshot {
         let slots = slots.chunks_exact(analyzer.slots() * slot_bytes.max(1));
         for (record, slots) in slots.enumerate().filter(|(record, _)| batch.shapes[*record] != Shape::Empty) {
             let asked = Analyzed::of_keys(keys.iter().skip(record).step_by(batch.len()).copied());
-            let slots = slots.iter().step_by(slot_bytes);
+            let slots = slots.iter().step_by(slot_bytes).copied();
             let mut bounded_keys = 0;
             let mut found = self.under_keys(&asked, &mut bounded_keys)?;
             bounded += u64::from(bounded_keys > 0);
-            self.keep_agreeing(&mut found, scheme.least_agreement, |item| {
-                item.iter().zip(slots.clone()).map(|(item, slot)| u32::from(*item as u8 == *slot)).sum()
-            })?;
+            self.keep_agreeing(&mut found, scheme.least_agreement, slots)?;
             places.append(&mut found);
         }
         Ok((places, bounded))

@@ -5,7 +5,7 @@
 //!
 //! A program that is killed while it writes leaves a frame that is too short; a machine that dies may also leave sectors
 //! of zeros. Such a frame at the end was never acknowledged and is cut off. Any other frame that does not match its
-//! checksums has been damaged, and that is an error.
+//! checksums has been damaged, and that is an error. The bytes are masked, so that no sector that was written is all zeros.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -16,8 +16,11 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use super::failure::{damaged, unreadable, unwritable};
 use crate::columns::has_checksum;
 use crate::error::Result;
+use crate::hash::SplitMix;
 
-const MAGIC: [u8; 8] = *b"LKALOGF\x01";
+const MAGIC: [u8; 8] = *b"LKALOGF\x02";
+/// Of logs from before frames were masked.
+const UNMASKED_MAGIC: [u8; 8] = *b"LKALOGF\x01";
 const HEADER_BYTES: usize = 8 + 16;
 const FRAME_HEADER_BYTES: usize = 3 * 8;
 /// What disks write as a whole.
@@ -31,6 +34,7 @@ pub(super) struct Log {
     pub(super) name: String,
     /// Bytes of whole frames, header included.
     length: u64,
+    is_masked: bool,
     /// Whether a write failed and could not be taken back.
     is_broken: bool,
 }
@@ -73,13 +77,13 @@ impl Log {
             Ok(file)
         });
         let file = made.map_err(|error| unwritable(&path, &error))?;
-        Ok(Self { file, path, name: name.into(), length: HEADER_BYTES as u64, is_broken: false })
+        Ok(Self { file, path, name: name.into(), length: HEADER_BYTES as u64, is_masked: true, is_broken: false })
     }
 
     /// Opens a log to append to it, and cuts off what was never acknowledged.
     pub(super) fn open(folder: &Path, name: &str, stamp: u128) -> Result<(Self, Vec<Frame>)> {
         let path = folder.join(name);
-        let (frames, length) = read(&path, stamp)?;
+        let Contents { frames, length, is_masked } = read_contents(&path, stamp)?;
         let opened = File::options().append(true).open(&path).and_then(|file| {
             if file.metadata()?.len() > length {
                 file.set_len(length)?;
@@ -88,7 +92,7 @@ impl Log {
             Ok(file)
         });
         let file = opened.map_err(|error| unwritable(&path, &error))?;
-        Ok((Self { file, path, name: name.into(), length, is_broken: false }, frames))
+        Ok((Self { file, path, name: name.into(), length, is_masked, is_broken: false }, frames))
     }
 
     /// Bytes of what is in it.
@@ -98,7 +102,10 @@ impl Log {
 
     /// Appends a frame; durable when this returns. If that fails, the log is as it was before.
     pub(super) fn append(&mut self, frame: &Frame) -> Result<()> {
-        let payload = frame.to_bytes();
+        let mut payload = frame.to_bytes();
+        if self.is_masked {
+            mask(&mut payload, self.length);
+        }
         let mut bytes = frame_header(&payload, self.length).to_vec();
         bytes.extend(payload);
         let written = if self.is_broken {
@@ -130,18 +137,38 @@ fn frame_header(payload: &[u8], place: u64) -> [u8; FRAME_HEADER_BYTES] {
     header
 }
 
+/// Makes the payload of the frame at this place unlike zeros, and again what it was.
+fn mask(payload: &mut [u8], place: u64) {
+    let mut random = SplitMix(place);
+    for bytes in payload.chunks_mut(8) {
+        bytes.iter_mut().zip(random.next().to_le_bytes()).for_each(|(byte, mask)| *byte ^= mask);
+    }
+}
+
+/// What a log holds.
+struct Contents {
+    frames: Vec<Frame>,
+    /// How many of its bytes are whole frames.
+    length: u64,
+    is_masked: bool,
+}
+
 /// The frames of a log, and how many of its bytes are whole frames.
 pub(super) fn read(path: &Path, stamp: u128) -> Result<(Vec<Frame>, u64)> {
+    read_contents(path, stamp).map(|contents| (contents.frames, contents.length))
+}
+
+fn read_contents(path: &Path, stamp: u128) -> Result<Contents> {
     let mut bytes = Vec::new();
     File::open(path).and_then(|mut file| file.read_to_end(&mut bytes)).map_err(|error| unreadable(path, &error))?;
-    let is_ours =
-        bytes.get(..HEADER_BYTES).is_some_and(|header| header[..8] == MAGIC && header[8..] == stamp.to_le_bytes());
-    if !is_ours {
-        return Err(damaged(path));
-    }
+    let is_masked = match bytes.get(..HEADER_BYTES) {
+        Some(header) if header[8..] == stamp.to_le_bytes() && header[..8] == MAGIC => true,
+        Some(header) if header[8..] == stamp.to_le_bytes() && header[..8] == UNMASKED_MAGIC => false,
+        _ => return Err(damaged(path)),
+    };
     let (mut frames, mut place) = (Vec::new(), HEADER_BYTES);
     while place < bytes.len() {
-        match read_frame(&bytes[place..], place as u64) {
+        match read_frame(&bytes[place..], place as u64, is_masked) {
             Found::Whole(frame, length) => {
                 frames.push(frame);
                 place += length;
@@ -150,7 +177,7 @@ pub(super) fn read(path: &Path, stamp: u128) -> Result<(Vec<Frame>, u64)> {
             Found::Damaged => return Err(damaged(path)),
         }
     }
-    Ok((frames, place as u64))
+    Ok(Contents { frames, length: place as u64, is_masked })
 }
 
 enum Found {
@@ -159,26 +186,30 @@ enum Found {
     Damaged,
 }
 
-fn read_frame(bytes: &[u8], place: u64) -> Found {
+fn read_frame(bytes: &[u8], place: u64, is_masked: bool) -> Found {
     let Some((header, rest)) = bytes.split_first_chunk::<FRAME_HEADER_BYTES>() else { return Found::Unfinished };
-    let bad = |bytes: &[u8]| if has_zero_sector(bytes, place) { Found::Unfinished } else { Found::Damaged };
+    let bad = |bytes: &[u8], place| if has_zero_sector(bytes, place) { Found::Unfinished } else { Found::Damaged };
     if !cfg!(fuzzing) && number(&header[16..]) != xxh3_64_with_seed(&header[..16], place) {
-        return bad(bytes);
+        return bad(bytes, place);
     }
     let length = number(&header[..8]) as usize;
     let Some(payload) = rest.get(..length) else { return Found::Unfinished };
     if !has_checksum(payload, number(&header[8..16])) {
-        return bad(payload);
+        return bad(payload, place + FRAME_HEADER_BYTES as u64);
     }
-    match Frame::of(payload) {
+    let mut payload = payload.to_vec();
+    if is_masked {
+        mask(&mut payload, place);
+    }
+    match Frame::of(&payload) {
         Some(frame) => Found::Whole(frame, FRAME_HEADER_BYTES + length),
         None => Found::Damaged,
     }
 }
 
-/// Whether these bytes, which end the file or a frame, hold a whole sector of zeros, or begin with nothing but zeros.
+/// Whether these bytes at this place of the file hold a whole sector of zeros, or nothing but zeros.
 fn has_zero_sector(bytes: &[u8], place: u64) -> bool {
-    let first = SECTOR_BYTES - place as usize % SECTOR_BYTES;
+    let first = place.next_multiple_of(SECTOR_BYTES as u64) as usize - place as usize;
     let is_zero = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
     is_zero(bytes) || bytes.get(first..).is_some_and(|rest| rest.chunks_exact(SECTOR_BYTES).any(is_zero))
 }
@@ -193,8 +224,10 @@ mod tests {
 
     const STAMP: u128 = 9;
 
+    /// Some are all zeros, as times and the ends of empty texts may be.
     fn frame(number: u64) -> Frame {
-        Frame { deleted: vec![number; number as usize % 3], added: vec![number as u8 | 1; 40 * number as usize] }
+        let fill = if number % 4 == 3 { 0 } else { number as u8 };
+        Frame { deleted: vec![number; number as usize % 3], added: vec![fill; 80 * number as usize] }
     }
 
     fn written(folder: &Path) -> PathBuf {
@@ -231,11 +264,28 @@ mod tests {
             std::fs::write(&path, &flipped).unwrap();
             assert!(read(&path, STAMP).is_err(), "byte {at}");
         }
-        // A machine that died: the last sectors never reached the disk.
-        let mut lost = whole.clone();
-        let from = whole.len() - 1100;
-        lost[from..].fill(0);
-        std::fs::write(&path, &lost).unwrap();
-        assert_eq!(read(&path, STAMP).unwrap().0.len(), 29);
+        // A machine that died: some sectors of the last frame never reached the disk.
+        let last = whole.len() - FRAME_HEADER_BYTES - frame(29).to_bytes().len();
+        for sector in last / SECTOR_BYTES + 1..whole.len() / SECTOR_BYTES {
+            let mut lost = whole.clone();
+            lost[sector * SECTOR_BYTES..(sector + 1) * SECTOR_BYTES].fill(0);
+            std::fs::write(&path, &lost).unwrap();
+            assert_eq!(read(&path, STAMP).unwrap().0.len(), 29, "sector {sector}");
+        }
+    }
+
+    #[test]
+    fn a_log_from_before_frames_were_masked_is_read_and_written_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let mut bytes = [&UNMASKED_MAGIC[..], &STAMP.to_le_bytes()].concat();
+        let payload = frame(7).to_bytes();
+        bytes.extend(frame_header(&payload, bytes.len() as u64));
+        bytes.extend(payload);
+        std::fs::write(&path, &bytes).unwrap();
+        let (mut log, frames) = Log::open(folder.path(), "log", STAMP).unwrap();
+        assert_eq!(frames, [frame(7)]);
+        log.append(&frame(8)).unwrap();
+        assert_eq!(read(&path, STAMP).unwrap().0, [frame(7), frame(8)]);
     }
 }

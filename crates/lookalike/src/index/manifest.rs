@@ -9,6 +9,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::failure::{damaged, failed, unreadable};
 use super::folder::Folder;
 use crate::error::Result;
+use crate::hash::hash_bytes;
 use crate::plan::{Plan, SKETCH_VERSION};
 use crate::settings::Settings;
 
@@ -75,6 +76,13 @@ impl Manifest {
         let name = format!("{kind}-{:06}", self.next_file);
         self.next_file += 1;
         name
+    }
+
+    /// A number for the index and the files that it consists of.
+    pub(super) fn files(&self) -> u64 {
+        let segments = self.segments.iter().map(|listed| listed.name.as_str());
+        let names = segments.chain(self.deleted.as_deref()).chain(self.logs.iter().map(String::as_str));
+        hash_bytes(format!("{} {}", self.stamp, names.collect::<Vec<_>>().join(" ")).as_bytes())
     }
 
     /// Whether a file of the folder belongs to the index.

@@ -80,7 +80,7 @@ impl Snapshot {
                 // Below what the index was made for, whatever turns up is looked at.
                 let least = if promise.is_some() { scheme.least_agreement } else { 0 };
                 let mut candidates = self.under_keys(&asked, &mut answer.bounded)?;
-                self.keep_agreeing(&mut candidates, least, |slots| agreement(slots, &asked.slots))?;
+                self.keep_agreeing(&mut candidates, least, asked.slots.iter().map(|slot| *slot as u8))?;
                 if !candidates.is_empty() {
                     asked.sort();
                 }
@@ -200,13 +200,16 @@ impl Snapshot {
         Ok(dated.into_iter().map(|(_, place)| place).collect())
     }
 
-    /// Keeps what agrees in so many MinHash values, as the function counts them.
+    /// Keeps what agrees in so many MinHash values, by their least bytes: what a batch run keeps of them.
     pub(super) fn keep_agreeing(
         &self,
         places: &mut Vec<Place>,
         least: u32,
-        agreement: impl Fn(&[u16]) -> u32,
+        asked: impl Iterator<Item = u8> + Clone,
     ) -> Result<()> {
+        let agreement = |slots: &[u16]| -> u32 {
+            slots.iter().zip(asked.clone()).map(|(slot, asked)| u32::from(*slot as u8 == asked)).sum()
+        };
         let mut result = Ok(());
         places.retain(|place| match self.live(*place).segment.slots(place.1) {
             Ok(slots) => agreement(slots) >= least,

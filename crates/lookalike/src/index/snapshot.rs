@@ -13,6 +13,7 @@ use super::segment::Segment;
 use super::stored::StoredColumns;
 use crate::columns::Magic;
 use crate::error::Result;
+use crate::hash::combine;
 use crate::plan::Plan;
 
 /// What the file of deleted sequences begins with.
@@ -34,6 +35,8 @@ pub(super) struct State {
     pub(super) lives: Vec<Live>,
     pub(super) log_bytes: u64,
     pub(super) next_sequence: u64,
+    /// Of the index and the files that it consists of. No two files of an index ever have the same name.
+    pub(super) files: u64,
 }
 
 /// An item of an index.
@@ -140,6 +143,11 @@ impl Snapshot {
         }
     }
 
+    /// A number that is another one for another index, or another state of it.
+    pub fn state(&self) -> u64 {
+        combine(&[self.0.files, self.0.log_bytes, self.0.next_sequence])
+    }
+
     /// Looks at every byte of the index, and at what must hold between them. How many items are fine.
     pub fn check(&self) -> Result<u64> {
         for live in &self.0.lives {
@@ -193,6 +201,7 @@ impl State {
             lives,
             log_bytes: 0,
             next_sequence: manifest.next_sequence,
+            files: manifest.files(),
         })
     }
 

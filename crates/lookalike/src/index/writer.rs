@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::analyzer::{Analyzed, Analyzer};
 use super::background::{Job, worth_merging, write_merged};
@@ -27,8 +27,10 @@ const LOCK: &str = "lock";
 const LOCK_ATTEMPTS: usize = 20;
 /// What the log may hold before its items become a segment, unless told otherwise.
 const LOG_BYTES: u64 = 32 << 20;
-/// A writer whose log holds so many times as much waits for the merging.
+/// A writer whose logs hold so many times as much waits for the merging.
 const FAR_AHEAD: u64 = 8;
+/// What failed beside the writer is not tried again for so long.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How an index is made.
 #[derive(Clone, Debug, Default)]
@@ -52,6 +54,9 @@ pub struct Index {
     pending: Pending,
     shingler: Shingler,
     job: Option<Job>,
+    /// What went wrong beside the writer and was not asked for yet.
+    trouble: Option<Error>,
+    failed: Option<Instant>,
     log_limit: u64,
 }
 
@@ -144,6 +149,8 @@ impl Index {
             pending: Pending::default(),
             shingler,
             job: None,
+            trouble: None,
+            failed: None,
             log_limit: LOG_BYTES,
         }
     }
@@ -264,7 +271,7 @@ impl Index {
     /// If it cannot be written, nothing of it is: it can be tried again, or rolled back.
     pub fn commit(&mut self) -> Result<u64> {
         self.take_merged(false);
-        if self.log.bytes() >= FAR_AHEAD * self.log_limit {
+        if self.committed.0.log_bytes >= FAR_AHEAD * self.log_limit {
             // The merging does not keep up, or fails.
             self.flush()?;
         }
@@ -381,21 +388,25 @@ impl Index {
 
     fn publish(&mut self, mut state: State) {
         state.next_sequence = state.next_sequence.max(self.manifest.next_sequence);
+        state.files = self.manifest.files();
         self.committed = Snapshot(Arc::new(state));
     }
 
-    /// Begins what should be done beside the writer: the log becomes a segment, or segments become one. If that fails, it
-    /// is tried again after the next commit; what is committed is safe.
+    /// Begins what should be done beside the writer: the logs become a segment, or segments become one. If that fails, it
+    /// is tried again after a later commit; what is committed is safe.
     pub(super) fn tend(&mut self) {
-        if self.job.is_some() {
+        if self.job.is_some() || self.failed.is_some_and(|failed| failed.elapsed() < PATIENCE) {
             return;
         }
         let slots = self.analyzer().slots();
-        if self.log.bytes() >= self.log_limit {
+        if self.committed.0.log_bytes >= self.log_limit {
             let logs = self.manifest.logs.clone();
-            if self.begin_log().is_ok() {
-                let name = self.name_segment();
-                self.job = Some(Job::start(&self.folder, name, self.in_memory(), logs, slots));
+            match self.begin_log() {
+                Ok(()) => {
+                    let name = self.name_segment();
+                    self.job = Some(Job::start(&self.folder, name, self.in_memory(), logs, slots));
+                }
+                Err(error) => self.has_failed(error),
             }
         } else if let Some(sources) = worth_merging(&self.committed.0.lives) {
             let name = self.name_segment();
@@ -423,11 +434,24 @@ impl Index {
         let Some(job) = self.job.take_if(|job| wait || job.is_finished()) else { return false };
         let name = job.name.clone();
         let (merged, sources, logs) = job.wait();
-        let installed = merged.and_then(|merged| self.install(merged, &sources, &logs));
-        if installed.is_err() {
-            self.discard(&name);
+        match merged.and_then(|merged| self.install(merged, &sources, &logs)) {
+            Ok(()) => true,
+            Err(error) => {
+                self.discard(&name);
+                self.has_failed(error);
+                false
+            }
         }
-        installed.is_ok()
+    }
+
+    fn has_failed(&mut self, error: Error) {
+        (self.trouble, self.failed) = (Some(error), Some(Instant::now()));
+    }
+
+    /// Why segments could not be merged, if that happened since somebody asked last. What is committed is safe; but the index
+    /// takes more room and time than it should until a merge succeeds.
+    pub fn take_trouble(&mut self) -> Option<Error> {
+        self.trouble.take()
     }
 
     fn install(&mut self, merged: Option<Segment>, sources: &[Arc<Segment>], logs: &[String]) -> Result<()> {
@@ -450,6 +474,7 @@ impl Index {
             state.log_bytes = self.log.bytes();
         }
         self.publish(state);
+        (self.trouble, self.failed) = (None, None);
         Ok(())
     }
 
@@ -480,6 +505,8 @@ impl Index {
 
     /// Waits until nothing is merged in the background any more, or cannot be.
     pub fn settle(&mut self) {
+        self.take_merged(true);
+        self.failed = None;
         self.tend();
         while self.take_merged(true) {
             self.tend();

@@ -17,7 +17,7 @@ use crate::hash::combine;
 use crate::observed::Observed;
 use crate::shard::Shard;
 use crate::supply::ShingleLists;
-use crate::watch::{Stage, Unwatched, Watch, check_cancelled};
+use crate::watch::{Stage, Unseen, Watch, check_cancelled};
 pub use edit::edit_similarity;
 
 use crate::work::{Checkpoint, WorkFile, WorkFolder, WorkWriter};
@@ -32,8 +32,8 @@ pub(crate) struct Edge {
     pub(crate) similarity: f64,
 }
 
-/// Pairs looked at between two questions whether to stop.
-const PIECE: usize = 1 << 12;
+/// Pairs looked at between two questions whether to stop. Two long texts may take a while.
+const PIECE: usize = 64;
 
 /// The candidates that are alike, in their order, with their exact similarity.
 pub(crate) fn verify(
@@ -81,10 +81,11 @@ pub(crate) fn similarities(
     classes: &Classes,
     pairs: &[(u32, u32)],
     measure: fn(&[u64], &[u64]) -> f64,
+    watch: &dyn Watch,
 ) -> Result<Vec<f64>> {
     let mut edges: Vec<Edge> =
         pairs.iter().map(|(left, right)| Edge { left: *left, right: *right, similarity: UNKNOWN }).collect();
-    find_unknown(collection, classes, &mut edges, 0..pairs.len(), measure, None, &Unwatched)?;
+    find_unknown(collection, classes, &mut edges, 0..pairs.len(), measure, None, &Unseen(watch))?;
     Ok(edges.into_iter().map(|edge| edge.similarity).collect())
 }
 

@@ -1,6 +1,7 @@
 //! One work file: columns of numbers with checksums ([`crate::columns`]), under its name only when it is whole.
 
 use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -12,20 +13,48 @@ use crate::error::{Error, ErrorKind, Result};
 
 const MAGIC: Magic = *b"LKAWORK\x03";
 
+/// A file under a name of its own until it is whole. It goes with this, unless it was given its proper name.
+#[derive(Debug)]
+pub struct HiddenFile(PathBuf);
+
+impl HiddenFile {
+    /// A name beside this path that nobody else has: others may be making the same file at this moment, on other machines
+    /// too, each from its own beginning to its end.
+    pub fn beside(path: &Path) -> Self {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!("-{}-{:016x}.part", std::process::id(), RandomState::new().hash_one(path)));
+        Self(name.into())
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Gives it its proper name.
+    pub fn rename_to(self, path: &Path) -> io::Result<()> {
+        std::fs::rename(&self.0, path)
+    }
+}
+
+impl Drop for HiddenFile {
+    fn drop(&mut self) {
+        // Mostly it is gone by now.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
 /// A work file on its way.
 pub(crate) struct WorkWriter {
     columns: ColumnWriter<BufWriter<File>>,
     path: PathBuf,
-    hidden: PathBuf,
+    hidden: HiddenFile,
 }
 
 impl WorkWriter {
     pub(crate) fn create(path: &Path, stamp: Stamp) -> Result<Self> {
-        // Others may be making the same file at this moment, each from its own beginning to its end.
-        let mut hidden = path.as_os_str().to_owned();
-        hidden.push(format!("-{}.part", std::process::id()));
-        let hidden = PathBuf::from(hidden);
-        let columns = File::create(&hidden)
+        let hidden = HiddenFile::beside(path);
+        let columns = File::create(hidden.path())
             .and_then(|file| ColumnWriter::new(BufWriter::with_capacity(BLOCK_BYTES, file), MAGIC, stamp.0))
             .map_err(|error| unwritable(path, &error))?;
         Ok(Self { columns, path: path.into(), hidden })
@@ -48,7 +77,7 @@ impl WorkWriter {
         let Self { columns, path, hidden } = self;
         let finished = columns.finish().and_then(|(mut out, columns)| {
             out.flush()?;
-            std::fs::rename(&hidden, &path)?;
+            hidden.rename_to(&path)?;
             Ok((File::open(&path)?, columns))
         });
         let (file, columns) = finished.map_err(|error| unwritable(&path, &error))?;

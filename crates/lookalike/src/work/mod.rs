@@ -8,6 +8,7 @@ mod segment;
 
 use std::path::{Path, PathBuf};
 
+pub use file::HiddenFile;
 pub(crate) use file::{WorkFile, WorkWriter};
 pub use segment::Segment;
 pub(crate) use segment::{Stored, columns};

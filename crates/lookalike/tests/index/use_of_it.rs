@@ -132,16 +132,54 @@ fn a_merge_that_fails_loses_nothing_and_is_tried_again() {
     };
     (0..60).for_each(|at| insert(&mut index, at));
     index.settle();
+    let trouble = index.take_trouble().expect("it is told").to_string();
+    assert!(trouble.contains("segment-"), "{trouble}");
+    assert!(index.take_trouble().is_none(), "once");
     assert_eq!(index.snapshot().check().unwrap(), 60);
     assert_eq!(Snapshot::open(&path).unwrap().check().unwrap(), 60);
     assert!(index.compact().is_err());
     in_the_way.iter().for_each(|path| std::fs::remove_dir(path).unwrap());
     (60..100).for_each(|at| insert(&mut index, at));
     index.settle();
+    assert!(index.take_trouble().is_none());
     assert!(index.snapshot().info().log_bytes < 40_000, "{:?}", index.snapshot().info());
     assert_eq!(index.snapshot().check().unwrap(), 100);
     drop(index);
     assert_eq!(Index::open(&path).unwrap().snapshot().check().unwrap(), 100);
+}
+
+#[test]
+fn every_change_is_another_state() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = Settings::new(0.8).plan().unwrap();
+    let mut states = Vec::new();
+    for name in ["index", "another"] {
+        let path = folder.path().join(name);
+        let mut index = Index::create(&path, &plan).unwrap();
+        let mut see = |index: &Index| {
+            let state = index.snapshot().state();
+            assert_eq!(Snapshot::open(&path).unwrap().state(), state);
+            states.push(state);
+        };
+        see(&index);
+        for id in ["a", "b", "c"] {
+            index.insert(id, text("one text that all of them have"), None).unwrap();
+        }
+        index.commit().unwrap();
+        see(&index);
+        assert!(index.remove("a").unwrap());
+        index.commit().unwrap();
+        see(&index);
+        index.compact().unwrap();
+        see(&index);
+        assert!(index.remove("b").unwrap());
+        index.commit().unwrap();
+        see(&index);
+    }
+    let all = states.len();
+    states.sort_unstable();
+    states.dedup();
+    assert_eq!(states.len(), all);
 }
 
 #[test]

@@ -130,12 +130,14 @@ function reveal(mark) {
 // Search
 
 let storesText = false;
+let findsContained = false;
 
 async function aboutIndex() {
   const place = byId("about-index");
   try {
     const index = await ask("/v1/index");
     storesText = index.stores_text;
+    findsContained = index.settings.measure === "containment";
     byId("search-threshold").value = index.settings.threshold;
     const texts = storesText ? "Texts are stored, so shared passages can be shown." : "Texts are not stored: matches are listed by id.";
     place.textContent = `${count(index.items, "item", "items")} in the index, made for a similarity of ${index.settings.threshold} or more. ${texts}`;
@@ -185,6 +187,7 @@ async function search() {
   const found = answer.matches.length;
   let words = found ? `${count(found, "look-alike", "look-alikes")}, best first.` : "Nothing in the index is that much like it.";
   if (answer.promise !== null) words += ` An item at exactly ${threshold} is found with a probability of ${percent(answer.promise)}.`;
+  else if (findsContained) words += " Items that share a long run of words are found for sure, others mostly.";
   else words += " Below the similarity that the index was made for, some may be missed.";
   if (answer.bounded) words += " Some keys are shared by very many items, of which the newest were looked at.";
   say(status, words);

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
     from lookalike.spark._pipeline import Run
 
-#: Inputs of which Spark expects no more bytes are tried in one task. It is the estimate by which Spark chooses what to broadcast.
-EXPECTED = 192 << 20
+#: Inputs of which Spark expects no more bytes are tried in one task. It is the estimate by which Spark chooses what to broadcast,
+#: and counts columns that are added as if they held something.
+EXPECTED = 256 << 20
 #: A task gives up when it was sent more bytes than this, so that it fits beside Spark's own memory, or finds more pairs.
 HELD = 256 << 20
 PAIRS = 10_000_000
