@@ -7,7 +7,7 @@ use super::failure::failed;
 use super::snapshot::Snapshot;
 use crate::error::Result;
 use crate::plan::{Method, Plan};
-use crate::settings::Measure;
+use crate::settings::{Measure, Verify};
 use crate::shingle::{Shape, sort_distinct};
 use crate::sketched::Sketched;
 use crate::work::columns;
@@ -99,15 +99,17 @@ impl Snapshot {
         };
         let (keys, slots) = columns_of(batch)?;
         // The least byte of each slot comes first, whether or not there is another.
-        let slot_bytes = slots.len() / (analyzer.slots() * batch.len()).max(1);
-        let slots = slots.chunks_exact(analyzer.slots() * slot_bytes.max(1));
+        let slot_bytes = plan.slot_width().bytes();
+        let slots = slots.chunks_exact(analyzer.slots() * slot_bytes);
+        // As in a batch run: only in front of the exact check there is a filter.
+        let least = if plan.settings().verify == Verify::Exact { scheme.least_agreement } else { 0 };
         for (record, slots) in slots.enumerate().filter(|(record, _)| batch.shapes[*record] != Shape::Empty) {
             let asked = Analyzed::of_keys(keys.iter().skip(record).step_by(batch.len()).copied());
             let slots = slots.iter().step_by(slot_bytes).copied();
             let mut bounded_keys = 0;
             let mut found = self.under_keys(&asked, &mut bounded_keys)?;
             bounded += u64::from(bounded_keys > 0);
-            self.keep_agreeing(&mut found, scheme.least_agreement, slots)?;
+            self.keep_agreeing(&mut found, least, slots)?;
             places.append(&mut found);
         }
         Ok((places, bounded))
