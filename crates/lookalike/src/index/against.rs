@@ -105,11 +105,11 @@ impl Snapshot {
         let least = if plan.settings().verify == Verify::Exact { scheme.least_agreement } else { 0 };
         for (record, slots) in slots.enumerate().filter(|(record, _)| batch.shapes[*record] != Shape::Empty) {
             let asked = Analyzed::of_keys(keys.iter().skip(record).step_by(batch.len()).copied());
-            let slots = slots.iter().step_by(slot_bytes).copied();
+            let slots: Vec<u8> = slots.iter().step_by(slot_bytes).copied().collect();
             let mut bounded_keys = 0;
             let mut found = self.under_keys(&asked, &mut bounded_keys)?;
             bounded += u64::from(bounded_keys > 0);
-            self.keep_agreeing(&mut found, least, slots)?;
+            self.keep_agreeing(&mut found, least, &slots)?;
             places.append(&mut found);
         }
         Ok((places, bounded))

@@ -80,7 +80,8 @@ impl Snapshot {
                 // Below what the index was made for, whatever turns up is looked at.
                 let least = if promise.is_some() { scheme.least_agreement } else { 0 };
                 let mut candidates = self.under_keys(&asked, &mut answer.bounded)?;
-                self.keep_agreeing(&mut candidates, least, asked.slots.iter().map(|slot| *slot as u8))?;
+                let slots: Vec<u8> = asked.slots.iter().map(|slot| *slot as u8).collect();
+                self.keep_agreeing(&mut candidates, least, &slots)?;
                 if !candidates.is_empty() {
                     asked.sort();
                 }
@@ -201,14 +202,9 @@ impl Snapshot {
     }
 
     /// Keeps what agrees in so many MinHash values, by their least bytes: what a batch run keeps of them.
-    pub(super) fn keep_agreeing(
-        &self,
-        places: &mut Vec<Place>,
-        least: u32,
-        asked: impl Iterator<Item = u8> + Clone,
-    ) -> Result<()> {
+    pub(super) fn keep_agreeing(&self, places: &mut Vec<Place>, least: u32, asked: &[u8]) -> Result<()> {
         let agreement = |slots: &[u16]| -> u32 {
-            slots.iter().zip(asked.clone()).map(|(slot, asked)| u32::from(*slot as u8 == asked)).sum()
+            slots.iter().zip(asked).map(|(slot, asked)| u32::from(*slot as u8 == *asked)).sum()
         };
         let mut result = Ok(());
         places.retain(|place| match self.live(*place).segment.slots(place.1) {
