@@ -37,22 +37,22 @@ impl Classes {
 
     pub(crate) fn new(collection: &Collection<'_>, keep: &Keep) -> Result<Self> {
         let order = keep_order(collection, keep);
-        let first_alike = FirstAlike::of(collection, &order)?;
+        let earlier_alike = EarlierAlike::of(collection, &order)?;
         let mut class_of = vec![NONE; collection.len()];
         let mut classes = 0;
         for record in &order {
-            let first = first_alike.0[*record as usize];
-            if first == NONE {
+            let earlier = earlier_alike.0[*record as usize];
+            if earlier == NONE {
                 continue;
             }
-            if first == *record {
+            if earlier == *record {
                 class_of[*record as usize] = classes;
                 classes += 1;
             } else {
-                class_of[*record as usize] = class_of[first as usize];
+                class_of[*record as usize] = class_of[earlier as usize];
             }
         }
-        drop(first_alike);
+        drop(earlier_alike);
         let members = Lists::new(classes as usize, || {
             order.iter().map(|record| (class_of[*record as usize], *record)).filter(|(class, _)| *class != NONE)
         });
@@ -143,61 +143,66 @@ impl Classes {
     }
 }
 
-/// For each record, the first record in keep order that has the same set; none for empty ones.
-struct FirstAlike(Vec<u32>);
+/// For each record, an earlier record in keep order that has the same set, itself if there is none; none for empty ones.
+struct EarlierAlike(Vec<u32>);
 
-impl FirstAlike {
+impl EarlierAlike {
     fn of(collection: &Collection<'_>, order: &[u32]) -> Result<Self> {
-        let mut first_alike: Vec<u32> = (0..collection.len() as u32).collect();
+        let mut earlier_alike: Vec<u32> = (0..collection.len() as u32).collect();
         for record in order.iter().filter(|record| collection.shape(**record) == Shape::Empty) {
-            first_alike[*record as usize] = NONE;
+            earlier_alike[*record as usize] = NONE;
         }
         let mut rank_of = vec![0; order.len()];
         for (rank, record) in (0u32..).zip(order) {
             rank_of[*record as usize] = rank;
         }
-        Self::join_equal_sequences(collection, order, &rank_of, &mut first_alike)?;
-        if !collection.has_sequences() {
-            Self::join_equal_sets(collection, order, &rank_of, &mut first_alike)?;
-        }
-        Ok(Self(first_alike))
+        let rank_of = &rank_of;
+        let (by_sequence, by_mark) = rayon::join(
+            || Buckets::of(&Fingerprints { collection, rank_of }),
+            || {
+                if collection.has_sequences() {
+                    Ok(Buckets::default())
+                } else {
+                    Buckets::of(&Marks { collection, rank_of })
+                }
+            },
+        );
+        Self::join_equal_sequences(collection, order, &by_sequence?, &mut earlier_alike)?;
+        Self::join_equal_sets(collection, order, &by_mark?, &mut earlier_alike)?;
+        Ok(Self(earlier_alike))
     }
 
-    /// Joins records whose shingles are the same, in the same order: nearly all that are identical.
+    /// Joins records whose shingles are the same, in the same order: nearly all that are identical. Those that come together
+    /// share half of their fingerprint.
     fn join_equal_sequences(
         collection: &Collection<'_>,
         order: &[u32],
-        rank_of: &[u32],
-        first_alike: &mut [u32],
+        buckets: &Buckets,
+        earlier_alike: &mut [u32],
     ) -> Result<()> {
-        let buckets = Buckets::of(&Fingerprints { collection, rank_of, first_alike })?;
-        if buckets.len() == 0 {
-            return Ok(());
-        }
-        // The buckets share half of the fingerprint; this is the other.
-        let mut upper = vec![0u64; order.len()];
-        collection.for_each_fingerprint(|first, all| {
-            for (upper, fingerprint) in upper[first as usize..].iter_mut().zip(all) {
-                *upper = (fingerprint >> 64) as u64;
-            }
-        })?;
+        let mut records: Vec<u32> = buckets.members().iter().map(|rank| order[*rank as usize]).collect();
+        records.par_sort_unstable();
+        let fingerprints = collection.fingerprints_of(&records)?;
+        let fingerprint = |record: u32| records.binary_search(&record).map(|at| fingerprints[at]);
         for ranks in buckets.iter() {
-            let records = ranks.iter().map(|rank| order[*rank as usize]);
-            join_equal(records, |record| upper[record as usize], first_alike);
+            join_equal(ranks.iter().map(|rank| order[*rank as usize]), fingerprint, earlier_alike);
         }
         Ok(())
     }
 
     /// Joins records whose sets are the same although their shingles came in another order or number. Such records have
-    /// the same mark, so only the sets of those are looked at.
+    /// the same mark, so only the sets of those are looked at, and of equal sequences only the first.
     fn join_equal_sets(
         collection: &Collection<'_>,
         order: &[u32],
-        rank_of: &[u32],
-        first_alike: &mut [u32],
+        buckets: &Buckets,
+        earlier_alike: &mut [u32],
     ) -> Result<()> {
-        let buckets = Buckets::of(&Marks { collection, rank_of, first_alike })?;
-        let mut marked: Vec<u32> = buckets.members().iter().map(|rank| order[*rank as usize]).collect();
+        let is_first = |record: &u32| earlier_alike[*record as usize] == *record;
+        let firsts_of =
+            |ranks: &[u32]| -> Vec<u32> { ranks.iter().map(|rank| order[*rank as usize]).filter(is_first).collect() };
+        let buckets: Vec<Vec<u32>> = buckets.iter().map(firsts_of).filter(|firsts| firsts.len() > 1).collect();
+        let mut marked = buckets.concat();
         marked.par_sort_unstable();
         let fingerprints: Mutex<HashMap<u32, u128>> = Mutex::default();
         collection.supply(&marked, &|first, lists| {
@@ -210,12 +215,8 @@ impl FirstAlike {
             Ok(())
         })?;
         let fingerprints = fingerprints.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut firsts: Vec<u32> = (0..first_alike.len() as u32).collect();
-        for ranks in buckets.iter() {
-            join_equal(ranks.iter().map(|rank| order[*rank as usize]), |record| fingerprints[&record], &mut firsts);
-        }
-        for first in first_alike.iter_mut().filter(|first| **first != NONE) {
-            *first = firsts[*first as usize];
+        for bucket in buckets {
+            join_equal(bucket.into_iter(), |record| fingerprints.get(&record), earlier_alike);
         }
         Ok(())
     }
@@ -225,11 +226,11 @@ impl FirstAlike {
 fn join_equal<T: Eq + Hash>(
     records: impl Iterator<Item = u32>,
     fingerprint: impl Fn(u32) -> T,
-    first_alike: &mut [u32],
+    earlier_alike: &mut [u32],
 ) {
     let mut firsts: HashMap<T, u32> = HashMap::new();
     for record in records {
-        first_alike[record as usize] = *firsts.entry(fingerprint(record)).or_insert(record);
+        earlier_alike[record as usize] = *firsts.entry(fingerprint(record)).or_insert(record);
     }
 }
 
@@ -237,7 +238,6 @@ fn join_equal<T: Eq + Hash>(
 struct Fingerprints<'a> {
     collection: &'a Collection<'a>,
     rank_of: &'a [u32],
-    first_alike: &'a [u32],
 }
 
 impl Entries for Fingerprints<'_> {
@@ -248,7 +248,7 @@ impl Entries for Fingerprints<'_> {
     fn for_each(&self, mut show: impl FnMut(Entry)) -> Result<()> {
         self.collection.for_each_fingerprint(|first, fingerprints| {
             for (at, fingerprint) in (first as usize..).zip(fingerprints) {
-                if self.first_alike[at] != NONE {
+                if self.collection.shape(at as u32) != Shape::Empty {
                     show((*fingerprint as u64, self.rank_of[at]));
                 }
             }
@@ -256,11 +256,10 @@ impl Entries for Fingerprints<'_> {
     }
 }
 
-/// The marks of the records that are the first with their sequence.
+/// The marks of all records that are not empty.
 struct Marks<'a> {
     collection: &'a Collection<'a>,
     rank_of: &'a [u32],
-    first_alike: &'a [u32],
 }
 
 impl Entries for Marks<'_> {
@@ -271,7 +270,7 @@ impl Entries for Marks<'_> {
     fn for_each(&self, mut show: impl FnMut(Entry)) -> Result<()> {
         self.collection.for_each_mark(|first, marks| {
             for (at, mark) in (first as usize..).zip(marks) {
-                if self.first_alike[at] == at as u32 {
+                if self.collection.shape(at as u32) != Shape::Empty {
                     show((*mark, self.rank_of[at]));
                 }
             }

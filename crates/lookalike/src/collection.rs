@@ -81,11 +81,12 @@ impl<'a> Collection<'a> {
         resources: &'a Resources<'a>,
     ) -> Result<Self> {
         let old_records = old.iter().map(Sketched::len).sum();
+        let records = old_records + new.iter().map(Sketched::len).sum::<usize>();
         let batches = old.into_iter().chain(new);
         let mut collection = Self {
-            numbers: Vec::new(),
-            shapes: Vec::new(),
-            shingle_counts: Vec::new(),
+            numbers: Vec::with_capacity(records),
+            shapes: Vec::with_capacity(records),
+            shingle_counts: Vec::with_capacity(records),
             within: Vec::new(),
             keep: Vec::new(),
             lengths: Vec::new(),
@@ -187,6 +188,11 @@ impl<'a> Collection<'a> {
     /// Shows the fingerprints of all records, part by part, each with its first record. Parts come in any order.
     pub(crate) fn for_each_fingerprint(&self, show: impl FnMut(u32, &[u128])) -> Result<()> {
         self.for_each(FINGERPRINTS.in_memory, |file| file.column(FINGERPRINTS.in_file), show)
+    }
+
+    /// The fingerprints of these records, which ascend.
+    pub(crate) fn fingerprints_of(&self, records: &[u32]) -> Result<Vec<u128>> {
+        self.rows_of(&FINGERPRINTS, 1, records)
     }
 
     /// Shows the marks of all records: equal for equal sets, and nearly always different for others.
@@ -316,7 +322,7 @@ impl<'a> Collection<'a> {
         };
         let asked: Vec<Asked> =
             records.iter().map(|record| Asked { record: *record, number: self.numbers[*record as usize] }).collect();
-        let fingerprints = self.rows_of(&FINGERPRINTS, 1, records)?;
+        let fingerprints = self.fingerprints_of(records)?;
         supply.supply(&asked, &|first, lists| {
             for index in 0..lists.len() {
                 let within = self.within(records[first + index]);

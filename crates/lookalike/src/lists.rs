@@ -11,19 +11,21 @@ impl<T: Copy + Default> Lists<T> {
     /// `count` lists of these (list, value) entries, the values of a list in the order in which they come. Entries are
     /// gone through twice: once to count them, once to place them.
     pub(crate) fn new<I: Iterator<Item = (u32, T)>>(count: usize, entries: impl Fn() -> I) -> Self {
-        let mut ends = vec![0usize; count + 1];
+        // Two places ahead at first: summed up, each list's start stands one place ahead, from where it moves to its end.
+        let mut ends = vec![0usize; count + 2];
         for (list, _) in entries() {
-            ends[list as usize + 1] += 1;
+            ends[list as usize + 2] += 1;
         }
-        for list in 1..ends.len() {
+        for list in 2..ends.len() {
             ends[list] += ends[list - 1];
         }
-        let mut next = ends.clone();
-        let mut values = vec![T::default(); ends[count]];
+        let mut values = vec![T::default(); ends[count + 1]];
         for (list, value) in entries() {
-            values[next[list as usize]] = value;
-            next[list as usize] += 1;
+            let next = &mut ends[list as usize + 1];
+            values[*next] = value;
+            *next += 1;
         }
+        ends.truncate(count + 1);
         Self { ends, values }
     }
 

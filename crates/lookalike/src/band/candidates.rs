@@ -195,43 +195,84 @@ impl Checkpoint for Compared {
 }
 
 /// The keys of one band: those of the records that stand for their classes.
-struct KeysOfBand<'a> {
-    collection: &'a Collection<'a>,
-    band: usize,
-    class_if_first: &'a [u32],
-    /// The keys, if they come from work files: they are gone through twice and read once.
-    loaded: Option<Vec<Entry>>,
+enum KeysOfBand<'a> {
+    InMemory {
+        collection: &'a Collection<'a>,
+        band: usize,
+        class_if_first: &'a [u32],
+    },
+    /// From work files: they are gone through twice and read once.
+    Loaded(Vec<HalfEntry>),
 }
+
+/// The upper half of a key, and the class that has it.
+type HalfEntry = (u32, u32);
 
 impl<'a> KeysOfBand<'a> {
     fn load(collection: &'a Collection<'a>, band: usize, class_if_first: &'a [u32]) -> Result<Self> {
-        let mut keys = Self { collection, band, class_if_first, loaded: None };
-        if collection.is_in_files() {
-            let mut entries = Vec::with_capacity(keys.count());
-            keys.for_each(|entry| entries.push(entry))?;
-            keys.loaded = Some(entries);
+        if !collection.is_in_files() {
+            return Ok(Self::InMemory { collection, band, class_if_first });
         }
-        Ok(keys)
+        let mut entries = Vec::with_capacity(class_if_first.len());
+        for_each_key(collection, band, class_if_first, |entry| entries.push(entry))?;
+        Ok(Self::Loaded(near_together(&entries)))
     }
+}
+
+/// Shows the key of every class.
+fn for_each_key(
+    collection: &Collection<'_>,
+    band: usize,
+    class_if_first: &[u32],
+    mut show: impl FnMut(HalfEntry),
+) -> Result<()> {
+    collection.for_each_key(band, |first, keys| {
+        for (key, class) in keys.iter().zip(&class_if_first[first as usize..]) {
+            if *class != Classes::NONE {
+                show((*key, *class));
+            }
+        }
+    })
+}
+
+/// The entries by the first bits of their keys. What is looked up for one is then near what was looked up for the one before:
+/// in the CPU's cache, where all of it together would not fit.
+fn near_together(entries: &[HalfEntry]) -> Vec<HalfEntry> {
+    const BITS: u32 = 8;
+    let place = |key: u32| (key >> (u32::BITS - BITS)) as usize;
+    let mut starts = [0usize; (1 << BITS) + 1];
+    entries.iter().for_each(|(key, _)| starts[place(*key) + 1] += 1);
+    for at in 1..starts.len() {
+        starts[at] += starts[at - 1];
+    }
+    let mut placed = vec![(0, 0); entries.len()];
+    for entry in entries {
+        let next = &mut starts[place(entry.0)];
+        placed[*next] = *entry;
+        *next += 1;
+    }
+    placed
 }
 
 impl Entries for KeysOfBand<'_> {
     fn count(&self) -> usize {
-        self.class_if_first.len()
+        match self {
+            Self::InMemory { class_if_first, .. } => class_if_first.len(),
+            Self::Loaded(entries) => entries.len(),
+        }
     }
 
     fn for_each(&self, mut show: impl FnMut(Entry)) -> Result<()> {
-        if let Some(loaded) = &self.loaded {
-            loaded.iter().copied().for_each(show);
-            return Ok(());
-        }
-        self.collection.for_each_key(self.band, |first, keys| {
-            for (key, class) in keys.iter().zip(&self.class_if_first[first as usize..]) {
-                if *class != Classes::NONE {
-                    show((u64::from(*key) << 32, *class));
-                }
+        let mut show = |(key, class): HalfEntry| show((u64::from(key) << 32, class));
+        match self {
+            Self::InMemory { collection, band, class_if_first } => {
+                for_each_key(collection, *band, class_if_first, show)
             }
-        })
+            Self::Loaded(entries) => {
+                entries.iter().for_each(|entry| show(*entry));
+                Ok(())
+            }
+        }
     }
 }
 
