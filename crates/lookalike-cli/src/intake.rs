@@ -102,6 +102,7 @@ pub(crate) fn read(
         plan,
         options: &options,
         output: request.output,
+        old_inputs,
         index: index.as_ref().map(AgainstIndex::state),
     };
     let place = WorkPlace::of(&identity, &inputs, resources.tmp.as_deref(), resources.restart)?;

@@ -48,6 +48,8 @@ pub(crate) struct Identity<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) options: &'a ReadOptions,
     pub(crate) output: Option<&'a Path>,
+    /// How many of the inputs, the first ones, are only compared with.
+    pub(crate) old_inputs: usize,
     /// The state of the index that records are compared with.
     pub(crate) index: Option<u64>,
 }
@@ -97,8 +99,9 @@ impl WorkPlace {
         let names: Vec<&String> = seen.iter().map(|seen| &seen.name).collect();
         let output = identity.output.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.into()));
         let settings = format!(
-            "{} {} {:?} {:?}",
+            "{} {} {} {:?} {:?}",
             env!("CARGO_PKG_VERSION"),
+            identity.old_inputs,
             serde_json::to_string(identity.plan.settings())?,
             identity.plan,
             identity.options
@@ -137,6 +140,7 @@ impl WorkPlace {
     /// Opens the folder, with what an earlier attempt left.
     pub(crate) fn open(&self, progress: &Progress) -> Result<Work> {
         let path = &self.path;
+        allow_many_files();
         let made = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| {
             let made = fs::DirBuilder::new().mode(0o700).create(path);
             made.or_else(|error| if path.is_dir() { Ok(()) } else { Err(error) })
@@ -165,6 +169,14 @@ impl WorkPlace {
         }
         Ok(work)
     }
+}
+
+/// Lets the program have as many files open as the system allows at all: every work file stays open, and by default a program
+/// may have few.
+fn allow_many_files() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, rustix::process::Rlimit { current: limit.maximum, ..limit });
 }
 
 /// Which input is not what it was.
@@ -271,6 +283,8 @@ impl Work {
                     fs::remove_file(&path)?;
                 }
             } else if is_read(&name) {
+                // What cannot be opened, as too many files are open or others may not, need not be damaged.
+                File::open(&path).with_context(|| format!("cannot read the work file {}", Shown(&path)))?;
                 match Segment::load(&path, self.folder.stamp()) {
                     Ok(mut batches) => loaded.append(&mut batches),
                     Err(_) => {
@@ -304,5 +318,31 @@ impl Drop for Work {
         if self.is_private {
             let _ = fs::remove_dir_all(self.folder.path());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lookalike::Settings;
+
+    #[test]
+    fn whether_an_input_is_only_compared_with_tells_runs_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let inputs: Vec<Input> = ["a.jsonl", "b.jsonl"]
+            .map(|name| {
+                let path = folder.path().join(name);
+                fs::write(&path, "{\"text\":\"a\"}\n").unwrap();
+                Input::from_file(&path, Path::new(name), None, folder.path()).unwrap()
+            })
+            .into();
+        let (plan, options) = (Settings::new(0.8).plan().unwrap(), ReadOptions::default());
+        let place = |old_inputs| {
+            let identity =
+                Identity { command: "pairs", plan: &plan, options: &options, output: None, old_inputs, index: None };
+            WorkPlace::of(&identity, &inputs, Some(folder.path()), false).unwrap()
+        };
+        assert_eq!(place(0).path, place(0).path);
+        assert_ne!(place(0).path, place(1).path);
     }
 }

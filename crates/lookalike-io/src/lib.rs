@@ -51,6 +51,7 @@ mod output_plan;
 pub mod parquet;
 mod plain_copy;
 mod positioned;
+mod read_ahead;
 mod resolve;
 mod rewrite;
 mod source;

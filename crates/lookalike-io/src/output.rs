@@ -85,7 +85,8 @@ impl AtomicFile {
         if self.hidden.is_some() {
             self.out.get_ref().sync_all().map_err(failed)?;
         }
-        Ok(FinishedFile { hidden: self.hidden, path: self.path })
+        let content = self.hidden.map_or(Finished::Written, Finished::Hidden);
+        Ok(FinishedFile { content, path: self.path })
     }
 
     /// Makes the file durable and gives it its name.
@@ -98,16 +99,37 @@ impl AtomicFile {
 /// Dropped, it goes away.
 #[derive(Debug)]
 pub struct FinishedFile {
-    hidden: Option<TempPath>,
+    content: Finished,
     path: PathBuf,
 }
 
+/// What is to appear.
+#[derive(Debug)]
+enum Finished {
+    Hidden(TempPath),
+    /// A device or a pipe, which was written to directly.
+    Written,
+    /// No file: what stands under the name goes away.
+    Nothing,
+}
+
 impl FinishedFile {
+    /// Not a file, but that there is none under this name any more.
+    pub fn none(path: &Path) -> Self {
+        Self { content: Finished::Nothing, path: path.into() }
+    }
+
     /// Gives the file its name.
     pub fn appear(self) -> Result<()> {
-        let Some(hidden) = self.hidden else { return Ok(()) };
         let failed = |error| write_error(&self.path, error);
-        hidden.persist(&self.path).map_err(|error| failed(error.error))?;
+        match self.content {
+            Finished::Hidden(hidden) => hidden.persist(&self.path).map_err(|error| failed(error.error))?,
+            Finished::Written => return Ok(()),
+            Finished::Nothing => match std::fs::remove_file(&self.path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+                removed => removed.map_err(failed)?,
+            },
+        }
         // The new name is durable only with its folder.
         File::open(folder_of(&self.path)).and_then(|folder| folder.sync_all()).map_err(failed)
     }

@@ -9,6 +9,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 
 use crate::parsed::RawSpan;
+use crate::read_ahead::{BYTES_AHEAD, read_ahead};
 
 /// Bytes that are read while as many are written: few enough to be still in the CPU's cache when they are written.
 const ROUND_BYTES: usize = 1 << 19;
@@ -26,7 +27,7 @@ pub(crate) fn copy_all_but(
     left_out: impl Iterator<Item = RawSpan> + Send,
     target: &File,
 ) -> io::Result<()> {
-    let mut stretches = Stretches { source, left_out, position: 0, end: 0, next: 0, length };
+    let mut stretches = Stretches { source, left_out, position: 0, end: 0, next: 0, length, asked: 0 };
     let mut target = Target { file: target, is_direct: false };
     if length >= WORTH_GOING_DIRECT {
         target.is_direct = set_direct(target.file, true).is_ok();
@@ -120,12 +121,17 @@ struct Stretches<'a, I> {
     /// Where the next one begins.
     next: u64,
     length: u64,
+    /// How far the kernel was asked to read ahead.
+    asked: u64,
 }
 
 impl<I: Iterator<Item = RawSpan>> Stretches<'_, I> {
     /// Reads as much as fits; nothing at the end.
     fn read(&mut self, round: &mut Round) -> io::Result<()> {
         round.filled = 0;
+        let ahead = (self.position + BYTES_AHEAD).min(self.length);
+        read_ahead(self.source, self.asked, ahead.saturating_sub(self.asked));
+        self.asked = self.asked.max(ahead);
         while !round.room().is_empty() {
             if self.position == self.end && !self.advance() {
                 break;

@@ -98,6 +98,14 @@ enum Rest {
 impl Reader {
     /// A reader of these inputs.
     pub fn open(inputs: Vec<Input>, options: ReadOptions) -> Result<Self> {
+        let has_fields =
+            |input: &Input| !matches!(input.format, Format::Lines | Format::Sets | Format::Text | Format::Html);
+        if let (Some(field), Some(input)) = (&options.within, inputs.iter().find(|input| !has_fields(input))) {
+            let what = format!("its records, of the format {}, have no fields, and --within asks for", input.format);
+            return Err(Error::new(format!("{what} {:?}", field.as_str()))
+                .at_file(&input.name)
+                .advise("leave this input out, or make it JSONL"));
+        }
         let fields = Fields::new(&options);
         let turns = Turns::new(inputs.len());
         Ok(Self { inputs, options, fields, chunk_bytes: CHUNK_BYTES, turns, done: HashSet::new(), shard: Shard::ALL })

@@ -157,16 +157,17 @@ impl EarlierAlike {
             rank_of[*record as usize] = rank;
         }
         let rank_of = &rank_of;
-        let (by_sequence, by_mark) = rayon::join(
-            || Buckets::of(&Fingerprints { collection, rank_of }),
-            || {
-                if collection.has_sequences() {
-                    Ok(Buckets::default())
-                } else {
-                    Buckets::of(&Marks { collection, rank_of })
-                }
-            },
-        );
+        let by_sequence = || Buckets::of(&Fingerprints { collection, rank_of });
+        let by_mark = || match collection.has_sequences() {
+            true => Ok(Buckets::default()),
+            false => Buckets::of(&Marks { collection, rank_of }),
+        };
+        let (by_sequence, by_mark) = if collection.is_in_files() {
+            // Memory is short: one after the other.
+            (by_sequence(), by_mark())
+        } else {
+            rayon::join(by_sequence, by_mark)
+        };
         Self::join_equal_sequences(collection, order, &by_sequence?, &mut earlier_alike)?;
         Self::join_equal_sets(collection, order, &by_mark?, &mut earlier_alike)?;
         Ok(Self(earlier_alike))

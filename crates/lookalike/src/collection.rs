@@ -107,8 +107,9 @@ impl<'a> Collection<'a> {
             collection.numbers.append(&mut sketched.numbers);
             collection.shapes.append(&mut sketched.shapes);
             collection.shingle_counts.append(&mut sketched.shingle_counts);
-            collection.within.append(&mut sketched.within);
-            collection.keep.append(&mut sketched.keep);
+            // Not every input has fields: what some records lack must not shift what others have.
+            append_at(&mut collection.within, first, &mut sketched.within, 0);
+            append_at(&mut collection.keep, first, &mut sketched.keep, KeepValue::Missing);
             collection.lengths.append(&mut sketched.lengths);
             let file = sketched.stored.as_ref().map(|stored| {
                 *file_of.entry(Arc::as_ptr(&stored.file)).or_insert_with(|| {
@@ -347,6 +348,14 @@ impl<'a> Collection<'a> {
             });
             take(run * RECORDS_IN_A_RUN, &mut lists)
         })
+    }
+}
+
+/// Appends the values of records from `first` on, if they have any; those before that had none get `missing`.
+fn append_at<T: Clone>(column: &mut Vec<T>, first: u32, values: &mut Vec<T>, missing: T) {
+    if !values.is_empty() {
+        column.resize(first as usize, missing);
+        column.append(values);
     }
 }
 

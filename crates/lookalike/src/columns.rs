@@ -29,7 +29,7 @@ pub(crate) fn has_checksum(bytes: &[u8], checksum: u64) -> bool {
 /// A number that a column can hold.
 pub(crate) trait Plain: Copy {
     const BYTES: usize;
-    fn append_to(self, bytes: &mut Vec<u8>);
+    fn write_to(self, bytes: &mut [u8]);
     fn of(bytes: &[u8]) -> Self;
 }
 
@@ -39,8 +39,8 @@ macro_rules! plain {
             const BYTES: usize = size_of::<$number>();
 
             #[inline]
-            fn append_to(self, bytes: &mut Vec<u8>) {
-                bytes.extend_from_slice(&self.to_le_bytes());
+            fn write_to(self, bytes: &mut [u8]) {
+                bytes.copy_from_slice(&self.to_le_bytes());
             }
 
             #[inline]
@@ -135,7 +135,11 @@ impl<W: Write> ColumnWriter<W> {
         while !piece.is_empty() {
             let fitting = (BLOCK_BYTES - self.block.len()) / T::BYTES;
             let (now, later) = piece.split_at(fitting.min(piece.len()));
-            now.iter().for_each(|value| value.append_to(&mut self.block));
+            let filled = self.block.len();
+            self.block.resize(filled + now.len() * T::BYTES, 0);
+            for (bytes, value) in self.block[filled..].chunks_exact_mut(T::BYTES).zip(now) {
+                value.write_to(bytes);
+            }
             piece = later;
             if self.block.len() == BLOCK_BYTES {
                 self.end_block()?;
@@ -163,13 +167,12 @@ impl<W: Write> ColumnWriter<W> {
     /// Writes the directory, and gives back what was written to and which columns there are.
     pub(crate) fn finish(mut self) -> io::Result<(W, Vec<Column>)> {
         let place = self.position;
-        let mut directory = Vec::new();
-        (self.columns.len() as u64).append_to(&mut directory);
+        let mut numbers = vec![self.columns.len() as u64];
         for column in &self.columns {
-            column.place.append_to(&mut directory);
-            column.bytes.append_to(&mut directory);
-            column.checksums.iter().for_each(|checksum| checksum.append_to(&mut directory));
+            numbers.extend([column.place, column.bytes]);
+            numbers.extend(&column.checksums);
         }
+        let directory: Vec<u8> = numbers.into_iter().flat_map(u64::to_le_bytes).collect();
         self.write(&directory)?;
         for number in [place, directory.len() as u64, xxh3_64(&directory)] {
             self.write(&number.to_le_bytes())?;

@@ -148,6 +148,9 @@ pub(super) fn run_part(arguments: &DedupArguments, global: &GlobalArguments, par
     let mut destinations = Destinations::Nowhere;
     let plan_outputs = |old: &[Input], new: &[Input]| {
         destinations = arguments.destinations(old, new)?;
+        if shard != Shard::ALL && matches!(destinations, Destinations::Stdout) {
+            bail!("standard output is written in one part; name an output with -o, or leave --shard out");
+        }
         if part == Part::Everything {
             destinations.clean();
         }
@@ -229,7 +232,7 @@ fn write_records(
         Destinations::Nowhere => Ok(Vec::new()),
         Destinations::Files(paths) => {
             let files = try_each(&writers, |at, writer| {
-                let file = if shard.has(at as u64) { writer.write_file(&paths[at])? } else { None };
+                let file = shard.has(at as u64).then(|| writer.write_file(&paths[at])).transpose()?;
                 progress.advance(writer.input.size);
                 Ok(file)
             })?;
@@ -247,13 +250,15 @@ fn write_records(
 /// Writes all records to standard output.
 fn write_stdout(writers: &[RecordWriter<'_>], progress: &Progress) -> Result<()> {
     let mut sink = Sink::open(None)?;
+    // The header of the first input with records serves all; without any, that of the first. An input without records adds
+    // nothing to others, not even its header.
+    let has_records = |writer: &RecordWriter<'_>| writer.first_position() < u64::MAX;
+    let first = writers.iter().position(has_records).unwrap_or(0);
     for (at, writer) in writers.iter().enumerate() {
-        // An input without records adds nothing to those before it, not even its header.
-        if at == 0 || writer.first_position() < u64::MAX {
+        if at == first || has_records(writer) {
             let how = Rewrite {
                 compression: writer.input.compression,
-                // The header of the first input serves all.
-                from: if at > 0 { writer.first_position() } else { 0 },
+                from: if at > first { writer.first_position() } else { 0 },
                 close_last_line: at + 1 < writers.len(),
             };
             writer.write(how, &mut sink)?;
@@ -298,12 +303,13 @@ struct RecordWriter<'a> {
 }
 
 impl RecordWriter<'_> {
-    /// Writes to a new file, by the quickest way there is. A text file is a record: dropped, it leaves no file at all.
-    fn write_file(&self, path: &Path) -> Result<Option<FinishedFile>> {
+    /// Writes to a new file, by the quickest way there is. A text file is a record: dropped, it leaves no file at all, nor one
+    /// that an earlier run left.
+    fn write_file(&self, path: &Path) -> Result<FinishedFile> {
         let annotates = self.arguments.output.annotate;
         let is_whole_file = matches!(self.input.format, Format::Text | Format::Html);
         if is_whole_file && !annotates && self.left_out().next().is_some() {
-            return Ok(None);
+            return Ok(FinishedFile::none(path));
         }
         let mut file = AtomicFile::create_with_folders(path)?;
         let compression = Compression::by_name(path).unwrap_or_else(|| {
@@ -317,7 +323,7 @@ impl RecordWriter<'_> {
             rewrite_to_file(self.input, self.left_out(), how, &mut file)
         };
         written.map_err(|error| error.at_file(path))?;
-        Ok(Some(file.finish()?))
+        Ok(file.finish()?)
     }
 
     fn write(&self, how: Rewrite, out: &mut (dyn std::io::Write + Send)) -> lookalike_io::Result<()> {

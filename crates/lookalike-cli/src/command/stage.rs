@@ -7,6 +7,7 @@ use lookalike::{Shard, Stage};
 
 use super::{dedup, find, prepare};
 use crate::arguments::GlobalArguments;
+use crate::boilerplate;
 use crate::exit::Exit;
 use crate::intake::{self, Part};
 use crate::progress::Progress;
@@ -61,10 +62,11 @@ pub(crate) fn run(arguments: &StageArguments, global: &GlobalArguments) -> Resul
 
 fn sketch(dedup: &dedup::DedupArguments, shard: Shard, global: &GlobalArguments) -> Result<()> {
     let progress = Progress::new(global).expecting_reuse();
-    let plan = dedup.matching.plan()?;
+    let request = dedup.request(Part::Sketching(shard));
     dedup.resources.limit_threads()?;
+    let plan = boilerplate::leave_out(dedup.matching.plan()?, &request, &progress)?;
     let check = |old: &[_], new: &[_]| dedup.destinations(old, new).map(|destinations| destinations.bytes(new));
-    intake::read(&dedup.request(Part::Sketching(shard)), check, &plan, &progress)?;
+    intake::read(&request, check, &plan, &progress)?;
     say_done("sketch", shard, global, &progress);
     Ok(())
 }

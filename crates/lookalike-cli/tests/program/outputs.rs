@@ -66,3 +66,26 @@ fn large_integers_decide_who_is_kept() {
     assert_eq!(folder.run("groups n.jsonl -q --keep min:time").stdout, b"b\ta\tc\n");
     assert_eq!(folder.run("groups n.jsonl -q --keep max:time").stdout, b"c\ta\tb\n");
 }
+
+#[test]
+fn the_header_is_that_of_the_first_table_with_rows() {
+    let folder = Folder::with("empty.csv", "");
+    folder.write("header.csv", "id,text\n");
+    folder.write("rows.csv", "text,id\nu v w x y z,2\n");
+    for before in ["empty.csv", "header.csv", "header.csv empty.csv"] {
+        let run = folder.done(&format!("dedup {before} rows.csv -q"));
+        assert_eq!(run.text(), "text,id\nu v w x y z,2\n", "{before}");
+    }
+    assert_eq!(folder.done("dedup header.csv empty.csv -q").text(), "id,text\n");
+}
+
+#[test]
+fn a_text_that_is_dropped_now_does_not_stay_from_an_earlier_run() {
+    let folder = Folder::with("in/a.txt", crate::texts::FERRY);
+    folder.write("in/b.txt", crate::texts::LATE_FERRY);
+    let out = || folder.names().into_iter().filter(|name| name.starts_with("out/")).collect::<Vec<_>>();
+    folder.done("dedup in -o out -t 0.9");
+    assert_eq!(out(), ["out/", "out/a.txt", "out/b.txt"]);
+    folder.done("dedup in -o out -t 0.8");
+    assert_eq!(out(), ["out/", "out/a.txt"]);
+}

@@ -113,3 +113,35 @@ fn the_record_that_is_kept() {
     assert_eq!(run.text(), "c\tx\ta\tb\td\n", "without the field it comes last");
     assert!(run.stderr.contains("1 records have no field to keep them by"), "{}", run.stderr);
 }
+
+#[test]
+fn records_without_fields_do_not_shift_those_of_others() {
+    let record =
+        |id: &str, score: u64, text: &str| format!("{}\n", serde_json::json!({"id": id, "score": score, "text": text}));
+    let records = record("a", 1, FERRY) + &record("b", 3, FERRY) + &record("c", 2, FERRY);
+    let folder = Folder::with("in/records.jsonl", &records);
+    let kept = |arguments: &str| {
+        let run = folder.done(&format!("dedup {arguments} --keep max:score -q -o out --dropped d.tsv"));
+        assert!(run.stderr.is_empty(), "{}", run.stderr);
+        folder.text("d.tsv")
+    };
+    let expected = kept("in");
+    assert_eq!(expected, "a\tb\t1.000000\nc\tb\t1.000000\n");
+    // A text has no score, nor has an old record that comes from an index.
+    folder.write("in/about.txt", LIBRARY);
+    assert_eq!(kept("in"), expected);
+    folder.write("seen.jsonl", record("old", 9, LIBRARY));
+    folder.done("index build i seen.jsonl");
+    folder.write("new.jsonl", records + &record("d", 0, LIBRARY));
+    folder.done("dedup new.jsonl --against i --keep max:score -q -o new.out --dropped d.tsv");
+    assert_eq!(folder.text("d.tsv"), expected + "d\told\t1.000000\n");
+}
+
+#[test]
+fn within_needs_fields() {
+    let folder = Folder::with("in/records.jsonl", format!("{{\"id\":1,\"lang\":\"en\",\"text\":\"{FERRY}\"}}\n"));
+    folder.write("in/about.txt", LIBRARY);
+    let run = folder.run("pairs in --within lang");
+    assert_eq!(run.status, Some(2), "{run:?}");
+    assert!(run.stderr.contains("about.txt") && run.stderr.contains("have no fields"), "{}", run.stderr);
+}

@@ -139,3 +139,29 @@ fn what_cannot_be_is_said() {
     folder.write("in/c.jsonl", corpus(10));
     refused(&format!("stage sketch --shard 2/2 {FLAGS}"), "c.jsonl changed since the first stage");
 }
+
+#[test]
+fn templates_are_ignored_by_every_stage() {
+    let folder = Folder::with("menu.txt", "home news sport weather travel contact");
+    let record =
+        |id: u64, text: &str| format!("{{\"id\":{id},\"text\":\"home news sport weather travel contact {text}\"}}\n");
+    folder.write("in.jsonl", record(1, "a b c") + &record(2, "d e f") + &record(3, "a b c"));
+    let flags = "in.jsonl -o out.jsonl --ignore menu.txt -t 0.3";
+    folder.done(&format!("dedup {flags}"));
+    let expected = folder.text("out.jsonl");
+    std::fs::remove_file(folder.path("out.jsonl")).unwrap();
+    for stage in ["sketch", "band", "verify", "group", "write"] {
+        folder.done(&format!("stage {stage} {flags}"));
+    }
+    assert_eq!(folder.text("out.jsonl"), expected);
+    assert_eq!(expected.lines().count(), 2);
+}
+
+#[test]
+fn standard_output_is_not_written_in_parts() {
+    let folder = Folder::with("in.jsonl", corpus(20));
+    folder.done("stage sketch in.jsonl --tmp work");
+    let run = folder.run("stage write --shard 1/2 in.jsonl --tmp work");
+    assert_eq!(run.status, Some(2), "{run:?}");
+    assert!(run.stdout.is_empty() && run.stderr.contains("in one part"), "{}", run.stderr);
+}

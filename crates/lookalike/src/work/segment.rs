@@ -53,6 +53,13 @@ impl Segment {
     /// Writes the batches to a file of this run, and gives them back without what is now there.
     pub fn store(self, path: &Path, stamp: Stamp) -> Result<Vec<Sketched>> {
         let Self { mut batches, attached } = self;
+        // A column is of all records or of none.
+        let (has_within, has_keep) =
+            (batches.iter().any(|batch| !batch.within.is_empty()), batches.iter().any(|batch| !batch.keep.is_empty()));
+        for batch in &mut batches {
+            batch.within.resize(if has_within { batch.len() } else { 0 }, 0);
+            batch.keep.resize(if has_keep { batch.len() } else { 0 }, KeepValue::Missing);
+        }
         let mut writer = WorkWriter::create(path, stamp)?;
         let ends = ends_of(batches.iter().map(Sketched::len));
         writer.column(&ends)?;
@@ -208,10 +215,11 @@ mod tests {
             let mut batch = Batch::new();
             for (position, text) in texts.iter().enumerate() {
                 batch.push_text(RecordNumber::new(at as u64, position as u64), text);
-                batch.push_keep(
-                    [KeepValue::Number(1.5), KeepValue::Text("ü".into()), KeepValue::Missing][position].clone(),
-                );
-                batch.push_within(text.as_bytes());
+                // The first batch is of an input without fields.
+                if at > 0 {
+                    batch.push_keep(KeepValue::Text("ü".into()));
+                    batch.push_within(text.as_bytes());
+                }
             }
             let sketched = sketcher.sketch(&batch);
             whole.push(sketched.clone());
@@ -225,8 +233,13 @@ mod tests {
             for batch in [loaded, stored] {
                 assert_eq!(batch.numbers, whole.numbers);
                 assert_eq!(batch.shapes, whole.shapes);
-                assert_eq!(batch.keep, whole.keep);
-                assert_eq!(batch.within, whole.within);
+                if at > 0 {
+                    assert_eq!(batch.keep, whole.keep);
+                    assert_eq!(batch.within, whole.within);
+                } else {
+                    assert_eq!(batch.keep, vec![KeepValue::Missing; 3]);
+                    assert_eq!(batch.within, [0; 3]);
+                }
                 assert_eq!(batch.shingle_counts, whole.shingle_counts);
                 let place = batch.stored.as_ref().unwrap();
                 assert_eq!(
