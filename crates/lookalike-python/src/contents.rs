@@ -167,6 +167,9 @@ pub(crate) enum One<'py> {
 
 impl<'py> One<'py> {
     pub(crate) fn of(record: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if record.is_none() {
+            return Err(PyTypeError::new_err("the record is None; give a text, or a set of texts or integers"));
+        }
         let mut objects = Objects::default();
         objects.push(0, record.clone())?;
         match objects.records.pop() {

@@ -56,3 +56,8 @@ impl<T> OrRaise<T> for lookalike::Result<T> {
 pub(crate) fn setting(py: Python<'_>, message: &str) -> PyErr {
     new(py, "SettingError", message)
 }
+
+/// The exception for an index that somebody else has.
+pub(crate) fn locked(py: Python<'_>, message: &str) -> PyErr {
+    new(py, "LockedError", message)
+}

@@ -19,6 +19,8 @@ pub(crate) struct Index {
     /// Who writes; nobody if it was opened for reading, or closed.
     writer: Mutex<Option<lookalike::Index>>,
     shown: Mutex<Snapshot>,
+    /// The process that opened it. Those that it forks have the lock too, and would write to the same log.
+    opened_by: u32,
 }
 
 /// What matches: id, similarity, sequence, time in milliseconds, text.
@@ -33,7 +35,7 @@ impl Index {
     fn create(py: Python<'_>, path: PathBuf, plan: &Plan, store_text: bool) -> PyResult<Self> {
         let options = IndexOptions { store_text };
         let index = py.detach(|| lookalike::Index::create_with(&path, &plan.0, &options)).or_raise(py)?;
-        Ok(Self { shown: Mutex::new(index.snapshot()), writer: Mutex::new(Some(index)) })
+        Ok(Self::new(index.snapshot(), Some(index)))
     }
 
     /// Opens an index for writing, or only for reading.
@@ -41,10 +43,10 @@ impl Index {
     fn open(py: Python<'_>, path: PathBuf, read_only: bool) -> PyResult<Self> {
         if read_only {
             let snapshot = py.detach(|| Snapshot::open(&path)).or_raise(py)?;
-            return Ok(Self { shown: Mutex::new(snapshot), writer: Mutex::new(None) });
+            return Ok(Self::new(snapshot, None));
         }
         let index = py.detach(|| lookalike::Index::open(&path)).or_raise(py)?;
-        Ok(Self { shown: Mutex::new(index.snapshot()), writer: Mutex::new(Some(index)) })
+        Ok(Self::new(index.snapshot(), Some(index)))
     }
 
     /// The plan that the index was made for.
@@ -95,7 +97,7 @@ impl Index {
 
     /// Lets go of the index, so that others can write. What was not committed is forgotten.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| drop(self.writer().take()));
+        py.detach(|| self.let_go(self.writer().take()));
     }
 
     fn __len__(&self) -> usize {
@@ -177,6 +179,19 @@ impl Index {
 }
 
 impl Index {
+    fn new(shown: Snapshot, writer: Option<lookalike::Index>) -> Self {
+        Self { writer: Mutex::new(writer), shown: Mutex::new(shown), opened_by: std::process::id() }
+    }
+
+    fn is_forked(&self) -> bool {
+        std::process::id() != self.opened_by
+    }
+
+    /// Closes the index, if it is this process's to close.
+    fn let_go(&self, writer: Option<lookalike::Index>) {
+        if self.is_forked() { std::mem::forget(writer) } else { drop(writer) }
+    }
+
     fn snapshot(&self) -> Snapshot {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -190,9 +205,23 @@ impl Index {
         py: Python<'_>,
         change: impl FnOnce(&mut lookalike::Index) -> lookalike::Result<T> + Send,
     ) -> PyResult<T> {
+        if self.is_forked() {
+            return Err(crate::errors::locked(
+                py,
+                "the index was opened by the process that this one was forked from, which may write to it; open it in this \
+                 process, once the other has closed it",
+            ));
+        }
         // Without the GIL: whoever holds the writer may be waiting for the disk.
         let changed = py.detach(|| self.writer().as_mut().map(change));
         changed.ok_or_else(|| PyValueError::new_err("the index is closed, or open only for reading"))?.or_raise(py)
+    }
+}
+
+impl Drop for Index {
+    fn drop(&mut self) {
+        let writer = self.writer().take();
+        self.let_go(writer);
     }
 }
 

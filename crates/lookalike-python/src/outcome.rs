@@ -161,12 +161,26 @@ fn keep_value(value: &Bound<'_, PyAny>) -> PyResult<KeepValue> {
         let number: f64 = value.extract()?;
         return Ok(if number.is_finite() { KeepValue::Number(number) } else { KeepValue::Missing });
     }
+    // Times, and days.
+    if value.hasattr("timestamp")? {
+        let seconds: f64 = value.call_method0("timestamp")?.extract()?;
+        return Ok(if seconds.is_finite() { KeepValue::Number(seconds) } else { KeepValue::Missing });
+    }
+    if value.hasattr("toordinal")? {
+        return Ok(KeepValue::Integer(value.call_method0("toordinal")?.extract()?));
+    }
     if value.is_instance_of::<PyInt>() || value.hasattr("__index__")? || value.hasattr("__float__")? {
         let written = value.str()?;
-        return Ok(KeepValue::parse_number(written.to_str()?).unwrap_or(KeepValue::Missing));
+        return Ok(match written.to_str()? {
+            "False" => KeepValue::Integer(0),
+            "True" => KeepValue::Integer(1),
+            number => KeepValue::parse_number(number).unwrap_or(KeepValue::Missing),
+        });
     }
     let kind = value.get_type().name()?;
-    Err(PyTypeError::new_err(format!("records cannot be ordered by a value of type {kind}; give numbers or texts")))
+    Err(PyTypeError::new_err(format!(
+        "records cannot be ordered by a value of type {kind}; give numbers, texts or times"
+    )))
 }
 
 #[pymethods]

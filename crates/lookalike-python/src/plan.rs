@@ -11,13 +11,20 @@ use crate::errors::OrRaise;
 #[derive(PartialEq)]
 pub(crate) struct Plan(pub(crate) lookalike::Plan);
 
+/// What is wrong; where in the JSON, which nobody has seen, is left out.
+fn without_place(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let end = message.rfind(" at line ").unwrap_or(message.len());
+    message[..end].into()
+}
+
 #[pymethods]
 impl Plan {
     /// The plan of settings, given as JSON.
     #[new]
     fn new(py: Python<'_>, settings: &str) -> PyResult<Self> {
         let settings: Settings =
-            serde_json::from_str(settings).map_err(|error| crate::errors::setting(py, &error.to_string()))?;
+            serde_json::from_str(settings).map_err(|error| crate::errors::setting(py, &without_place(&error)))?;
         Ok(Self(settings.plan().or_raise(py)?))
     }
 

@@ -1,7 +1,7 @@
 //! Long work for Python: without the GIL, with progress, and ended by Ctrl-C.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use lookalike::{Stage, Watch};
@@ -56,6 +56,7 @@ pub(crate) fn work<T: Send>(
     task: impl FnOnce(&dyn Watch) -> lookalike::Result<T> + Send,
 ) -> PyResult<T> {
     let ears = Ears::default();
+    let threads = threads.or_else(own_threads);
     let pool = threads.map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build()).transpose();
     let pool = pool.map_err(|error| PyRuntimeError::new_err(format!("threads cannot be started: {error}")))?;
     let bell = Bell::default();
@@ -85,6 +86,15 @@ pub(crate) fn work<T: Send>(
             (Ok(result), None) => result.or_raise(py),
         }
     })
+}
+
+/// How many threads of its own a forked process starts for some work: the common ones stayed with the process that it was forked
+/// from.
+fn own_threads() -> Option<usize> {
+    static HAS_COMMON_THREADS: OnceLock<u32> = OnceLock::new();
+    let this = std::process::id();
+    let is_forked = *HAS_COMMON_THREADS.get_or_init(|| this) != this;
+    is_forked.then(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// Rings when the work is over.

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+import pandas
 import polars
 import pyarrow
 import pytest
@@ -92,7 +93,7 @@ def test_indexes_that_are_none(tmp_path: Path) -> None:
     index = la.Index(tmp_path / "index", threshold=0.7)
     with pytest.raises(la.LockedError):
         la.Index(tmp_path / "index")
-    with pytest.raises(TypeError, match="record 0 is None"):
+    with pytest.raises(TypeError, match="the record is None"):
         index["a"] = None
     with pytest.raises(KeyError):
         del index["a"]
@@ -126,6 +127,53 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     broken.write_text('{"id": 1, "text": "fine"}\n{"id": 2, "text": \n')
     with pytest.raises(la.FilesError, match="broken.jsonl"):
         la.dedup_files(broken, tmp_path / "out.jsonl")
-    with pytest.raises(la.FilesError, match="threshold 7 is out of range"):
+    with pytest.raises(la.SettingError, match="threshold 7 is out of range"):
         la.dedup_files(broken, threshold=7)
     assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize("settings", [{"threshold": numpy.float32(0.5)}, {"hashes": numpy.int64(64)}, {"seed": numpy.uint8(3)}])
+def test_numbers_of_numpy_are_numbers(settings: Any) -> None:
+    assert la.dedup(["a b c", "a b c"], **settings).kept == [0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"threshold": "0.8"}, "threshold='0.8' is of type str; give a number"),
+        ({"seed": -1}, "the seed -1 is out of range"),
+        ({"verify": False}, "verify=False is of type bool; give a text"),
+        ({"exact": 1}, "exact=1 is of type int; give True or False"),
+        ({"keep": "foo"}, '"foo" is no keep order'),
+    ],
+)
+def test_a_refused_setting_is_named(settings: Any, said: str) -> None:
+    with pytest.raises(la.SettingError) as refused:
+        la.dedup(["a b c"], **settings)
+    assert said in str(refused.value)
+    assert "line 1" not in str(refused.value)
+    with pytest.raises(la.SettingError):
+        la.dedup_files("absent.jsonl", **settings)
+
+
+def test_no_files_are_no_input() -> None:
+    with pytest.raises(la.FilesError, match="no inputs"):
+        la.dedup_files([])
+
+
+def test_records_of_several_kinds() -> None:
+    for other in (None, "a text"):
+        with pytest.raises(TypeError, match="record 1 is of type"):
+            la.dedup([{"text": "a"}, other])
+
+
+def test_a_column_can_be_called_by_a_number() -> None:
+    frame = pandas.DataFrame({"text": ["a b c", "a b c"], 0: [1, 2]})
+    assert la.dedup(frame).kept == [0]
+    with pytest.raises(la.ColumnError, match="can name one of: text, 0"):
+        la.dedup(frame, text="body")
+
+
+def test_one_record_that_is_none() -> None:
+    with pytest.raises(TypeError, match="the record is None"):
+        la.similarity("a", None)

@@ -273,3 +273,9 @@ def test_threads_may_share_an_index() -> None:
     for number, made in enumerate(sketches):
         three = {other for other in range(number // 3 * 3, number // 3 * 3 + 3) if other % 5}
         assert set(index.query(made)) == three
+
+
+@pytest.mark.parametrize("module", [theirs, ours])
+def test_no_number_is_no_threshold(module: Any) -> None:
+    with pytest.raises(ValueError):
+        module.MinHashLSH(threshold=float("nan"))

@@ -411,3 +411,15 @@ def test_elements_of_every_length(scheme: str) -> None:
         module.MinHash.bulk([[element] for element in elements], num_perm=8, scheme=scheme) for module in (ours, theirs)
     )
     assert [sketch.hashvalues.tolist() for sketch in made] == [sketch.hashvalues.tolist() for sketch in expected]
+
+
+@pytest.mark.parametrize("module", [theirs, ours])
+def test_fewer_bits_do_not_merge_with_all(module: Any) -> None:
+    sketch = module.MinHash()
+    sketch.update(b"a")
+    before = sketch.hashvalues.copy()
+    few = module.bBitMinHash(sketch)
+    for use in (sketch.merge, sketch.jaccard):
+        with pytest.raises(TypeError):
+            use(few)
+    assert (sketch.hashvalues == before).all()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import os
 import sys
 import threading
 import time
@@ -227,3 +229,46 @@ def test_a_notebook_gets_a_bar_of_its_own(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     la.dedup(corpus(60_000), 0.5, threads=1, progress=True)
     assert "<progress" in updates[0] and updates[-1] == ""
+
+
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    texts = ["the cat sat on the mat today", "The cat sat on the mat today!"]
+    assert la.dedup(texts).kept == [0]
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if la.dedup(texts).kept == [0] else 1)
+    for _ in range(100):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        time.sleep(0.1)
+    else:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+        raise AssertionError("the child hangs")
+    assert status == 0
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [False, True],
+        ["2020", "2024"],
+        [datetime.date(2020, 1, 1), datetime.date(2024, 1, 1)],
+        [datetime.datetime(2020, 1, 1, 12), datetime.datetime(2020, 1, 1, 12, 0, 1)],
+        [1, 2],
+        [None, 1],
+    ],
+)
+def test_the_same_record_is_kept_whatever_the_column_is_in(values: list[Any]) -> None:
+    columns = {"text": ["the same text for both of them"] * 2, "value": values}
+    tables: list[Any] = [columns, pyarrow.table(columns), polars.DataFrame(columns), pandas.DataFrame(columns)]
+    for table in tables:
+        assert la.dedup(table, keep="max:value").kept == [1], type(table)
+        assert la.dedup(table, keep="min:value").kept == [1 if values[0] is None else 0], type(table)
+
+
+def test_no_value_is_not_the_text_of_it() -> None:
+    columns = {"text": ["the same text for both of them"] * 2, "group": [None, "None"]}
+    for table in (columns, pyarrow.table(columns), polars.DataFrame(columns)):
+        assert la.dedup(table, within="group").kept == [0, 1], type(table)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import threading
 from datetime import datetime, timedelta, timezone
@@ -100,3 +101,29 @@ def test_threads_share_an_index(tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
         assert len(index) == len(texts) == index.check()
+
+
+def test_a_forked_process_does_not_write_to_its_parents_index(tmp_path: Path) -> None:
+    index = la.Index(tmp_path / "i")
+    index["a"] = "It was a dark and stormy night"
+
+    def write(at: int) -> str:
+        try:
+            index[str(at)] = f"It was a dark and stormy night {at}"
+        except la.LockedError as error:
+            return str(error)
+        return "written"
+
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        said = write(1)
+        index.close()
+        os.write(writing, said.encode())
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert "forked" in os.read(reading, 1000).decode()
+    index["b"] = "the rain fell in torrents"
+    index.close()
+    with la.Index(tmp_path / "i", read_only=True) as index:
+        assert set(index) == {"a", "b"}

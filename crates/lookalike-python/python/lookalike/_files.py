@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from lookalike._errors import FilesError
 from lookalike._progress import Listener, Listening
-from lookalike._settings import Settings
+from lookalike._settings import Settings, plan
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -56,6 +56,10 @@ def dedup_files(
     >>> summary["records"], summary["kept"], open(folder + "/out.jsonl").read()
     (2, 1, '{"id": 1, "text": "the cat sat on the mat"}\\n')
     """
+    threshold = plan(threshold, **settings).threshold
+    paths = _paths(inputs)
+    if not paths:
+        raise FilesError("there are no inputs; name at least one file, or look at what the pattern matches")
     command = [sys.executable, "-m", "lookalike", "dedup", "--json", "--progress", "json", "--threshold", repr(threshold)]
     command += ["--dry-run"] if output is None else ["--output", os.fspath(output)]
     named = {
@@ -75,7 +79,7 @@ def dedup_files(
         command += _flag(name, value)
     for path in _paths(against) if against is not None else []:
         command += ["--against", path]
-    command += ["--annotate"] * annotate + ["--restart"] * restart + ["--", *_paths(inputs)]
+    command += ["--annotate"] * annotate + ["--restart"] * restart + ["--", *paths]
     with Listening(progress) as listener:
         return _run(command, listener)
 

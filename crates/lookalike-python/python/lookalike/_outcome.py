@@ -194,7 +194,12 @@ class Outcome:
         return self._found.summary()
 
     def original_of(self, record: int) -> tuple[int, float] | None:
-        """The record that another one was dropped for, and how alike they are; None for one that is kept."""
+        """The record that another one was dropped for, and how alike they are; None for one that is kept.
+
+        Both count the old records first, as in :attr:`dropped`: what ``mask[i]`` speaks of is the record ``old + i``.
+        """
+        if record < 0:
+            raise IndexError(f"records are counted from 0, so there is no {record}")
         return self._found.original_of(record)
 
     def at_threshold(self, threshold: float) -> Outcome:

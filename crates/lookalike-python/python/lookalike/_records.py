@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
+from lookalike._errors import ColumnError
 
 class Records:
     """Records, and the other columns of the table that they came from, if they came from one.
@@ -39,9 +40,10 @@ class Records:
             names = list(self._table) if isinstance(self._table, Mapping) else _names(self._table)
             if names is not None and name not in names:
                 shown = ", ".join(map(str, names))
-                raise KeyError(f"there is no column {name!r}; {of}= can name one of: {shown}")
+                raise ColumnError(f"there is no column {name!r}; {of}= can name one of: {shown}")
             column: Iterable[Any] = self._table[name]
-            return column
+            # What decides is looked at value by value, as values of Python.
+            return column.to_pylist() if of != "text" and hasattr(column, "to_pylist") else column
         if self._rows is not None:
             return [_member(row, name, of, at) for at, row in enumerate(self._rows)]
         raise TypeError(f"{of} reads the field {name!r}; give a table, or a list of dictionaries")
@@ -53,15 +55,18 @@ def _names(data: Any) -> list[str] | None:
         names = getattr(data, attribute, None)
         if names is not None and not callable(names):
             names = list(names)
-            if all(isinstance(name, str) for name in names):
+            # The columns of a frame of pandas may be called by numbers.
+            if all(isinstance(name, str) for name in names) or hasattr(data, "iloc"):
                 return names
     return None
 
 
 def _member(row: Mapping[str, Any], name: str, of: str, at: int) -> Any:
+    if not isinstance(row, Mapping):
+        raise TypeError(f"record {at} is of type {type(row).__name__}, and the first one is a dictionary; give one kind")
     if name in row or of == "keep":
         return row.get(name)
-    raise KeyError(f"record {at} has no {name!r}; {of}= can name one of: {', '.join(map(str, row))}")
+    raise ColumnError(f"record {at} has no {name!r}; {of}= can name one of: {', '.join(map(str, row))}")
 
 
 def _plain(column: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from lookalike._errors import SettingError
 from lookalike._native import Plan
@@ -44,6 +44,20 @@ class Settings(TypedDict, total=False):
     seed: int
 
 
+_NUMBER = ((float, int), "a number")
+_WHOLE = ((int,), "a whole number")
+_TRUTH = ((bool,), "True or False")
+#: What each setting is; a text, if nothing is said.
+_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "threshold": _NUMBER,
+    "recall": _NUMBER,
+    "hashes": _WHOLE,
+    "seed": _WHOLE,
+    "bag": _TRUTH,
+    "exact": _TRUTH,
+}
+
+
 def plan(threshold: float = 0.8, **settings: Unpack[Settings]) -> Plan:
     """Check settings and decide what they leave open.
 
@@ -55,11 +69,21 @@ def plan(threshold: float = 0.8, **settings: Unpack[Settings]) -> Plan:
     Traceback (most recent call last):
     lookalike._errors.SettingError: the threshold 7 is out of range; choose one above 0 and up to 1, such as 0.8
     """
-    given = {"threshold": threshold, **settings}
-    for name, value in given.items():
-        if isinstance(value, float) and not math.isfinite(value):
-            raise SettingError(f"the {name} {value} is out of range; choose a finite number")
-    try:
-        return Plan(json.dumps(given))
-    except TypeError as error:
-        raise SettingError(f"a setting is neither a number, a text nor a truth value: {error}") from None
+    return Plan(json.dumps({name: _plain(name, value) for name, value in {"threshold": threshold, **settings}.items()}))
+
+
+def _plain(name: str, value: Any) -> object:
+    """A setting as JSON knows it. Numbers of NumPy are numbers too."""
+    if value is None or not (name in _KINDS or name in Settings.__annotations__):
+        # Nothing was set; or the engine says what there is.
+        return value
+    if type(value).__module__ == "numpy" and hasattr(value, "item"):
+        value = value.item()
+    kinds, wanted = _KINDS.get(name, ((str,), "a text"))
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise SettingError(f"{name}={value!r} is of type {type(value).__name__}; give {wanted}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise SettingError(f"the {name} {value} is out of range; choose a finite number")
+    if isinstance(value, int) and value < 0:
+        raise SettingError(f"the {name} {value} is out of range; choose a number above 0")
+    return value

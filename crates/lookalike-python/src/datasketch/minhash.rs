@@ -1,7 +1,7 @@
 //! The state of a MinHash, and what changes it. The Python class `MinHash` is derived from it, and adds arguments, checks
 //! and pickling.
 
-use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyValueError, PyZeroDivisionError};
+use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError, PyValueError, PyZeroDivisionError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
@@ -321,6 +321,10 @@ impl MinHashState {
         let numbers = Self::numbers(slf)?;
         let other = match other.cast::<Self>() {
             Ok(other) => Self::numbers(other)?,
+            Err(_) if !other.hasattr(pyo3::intern!(py, "__len__"))? => {
+                let kind = other.get_type().name()?;
+                return Err(PyTypeError::new_err(format!("cannot {verb} MinHash with an object of type {kind}")));
+            }
             Err(_) => Numbers::from_python(scheme, &other.getattr(pyo3::intern!(py, "hashvalues"))?)?,
         };
         if numbers.len() != other.len() {

@@ -51,7 +51,8 @@ fn area_within(curve: &impl Fn(f64) -> f64, from: f64, to: f64, tolerance: f64, 
     let (found, difference) = (kronrod * half, ((kronrod - gauss) * half).abs());
     // The sums differ far more than the better one is off: by a power of 1.5, says QUADPACK.
     let error = difference.min((200.0 * difference).powf(1.5));
-    if error <= tolerance.max(TOLERANCE * found.abs()) || halvings == 0 {
+    // What is no number does not become one in smaller parts.
+    if error.is_nan() || error <= tolerance.max(TOLERANCE * found.abs()) || halvings == 0 {
         return found;
     }
     area_within(curve, from, center, tolerance / 2.0, halvings - 1)

@@ -21,11 +21,11 @@ def _optimal_param(
 
 
 def _check_threshold_and_weights(threshold: float, num_perm: int, weights: tuple[float, float]) -> None:
-    if threshold > 1.0 or threshold < 0.0:
+    if not 0.0 <= threshold <= 1.0:
         raise ValueError(f"threshold must be from 0.0 to 1.0, got {threshold}")
     if num_perm < 2:
         raise ValueError(f"num_perm must be at least 2, got {num_perm}")
-    if any(weight < 0.0 or weight > 1.0 for weight in weights):
+    if any(not 0.0 <= weight <= 1.0 for weight in weights):
         raise ValueError(f"weights must be from 0.0 to 1.0, got {weights}")
     if sum(weights) != 1.0:
         raise ValueError(f"weights must sum to 1.0, got {weights}")
