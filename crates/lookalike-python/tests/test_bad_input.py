@@ -177,3 +177,14 @@ def test_a_column_can_be_called_by_a_number() -> None:
 def test_one_record_that_is_none() -> None:
     with pytest.raises(TypeError, match="the record is None"):
         la.similarity("a", None)
+
+
+def test_what_an_index_refuses_is_named(tmp_path: Path) -> None:
+    with la.Index(tmp_path / "i") as index:
+        with pytest.raises(TypeError, match="'l': the record is None"):
+            index.update([("k", "a text"), ("l", None)])
+        with pytest.raises(TypeError, match="the id 7 is of type int"):
+            index.update({7: "a text"})  # type: ignore[dict-item]
+        with pytest.raises(TypeError, match="give a datetime"):
+            index.insert("k", "a text", time="yesterday")  # type: ignore[arg-type]
+        assert len(index) == 0

@@ -100,7 +100,12 @@ class Index:
 
     def insert(self, id: str, record: Any, time: datetime | None = None) -> None:
         """Put a record into the index, in place of one with the same id; seen after :meth:`commit`."""
-        self._index.insert(id, record, None if time is None else _milliseconds(time))
+        if not isinstance(id, str):
+            raise TypeError(f"the id {id!r} is of type {type(id).__name__}; the ids of an index are texts")
+        try:
+            self._index.insert(id, record, None if time is None else _milliseconds(time))
+        except TypeError as error:
+            raise TypeError(f"{id!r}: {error}") from None
 
     def remove(self, id: str) -> bool:
         """Take a record out; seen after :meth:`commit`. Whether it was there."""
@@ -118,7 +123,7 @@ class Index:
         pairs = records.items() if isinstance(records, Mapping) else records
         try:
             for id, record in pairs:
-                self._index.insert(id, record)
+                self.insert(id, record)
         except BaseException:
             self._index.rollback()
             raise
@@ -207,6 +212,8 @@ class Index:
 
 
 def _milliseconds(moment: datetime) -> int:
+    if not isinstance(moment, datetime):
+        raise TypeError(f"the time {moment!r} is of type {type(moment).__name__}; give a datetime")
     return max(0, round(moment.timestamp() * 1000))
 
 
