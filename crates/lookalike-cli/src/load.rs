@@ -50,13 +50,15 @@ pub(crate) fn load(index: &mut Index, reader: &Reader, budget: &Budget, progress
     Ok(Load { records, replaced })
 }
 
-/// Puts the records of these inputs into an index that are `wanted`; `names` are theirs, in input order.
+/// Puts the records of these inputs into an index that are `wanted`; `names` are theirs, in input order. `check` tells if the inputs
+/// are still what they were when they got their names.
 pub(crate) fn load_some<'a>(
     index: &mut Index,
     reader: &Reader,
     budget: &Budget,
     wanted: impl Fn(RecordNumber) -> bool + Sync,
     names: &[Cow<'a, str>],
+    check: impl FnOnce() -> lookalike_io::Result<()>,
     progress: &Progress,
 ) -> Result<u64> {
     let loader = index.loader(segment_memory(budget));
@@ -74,6 +76,7 @@ pub(crate) fn load_some<'a>(
     let start = || (loader.clone(), Batch::new());
     let states = read_all(reader, budget.threads(), interrupt::flag(), start, take)?;
     let loaded = finish(states.into_iter().map(|(loader, _)| loader).collect())?;
+    check()?;
     adopt(index, loaded, |record| Cow::Borrowed(&*names[record]), progress)
 }
 

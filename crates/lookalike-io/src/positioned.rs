@@ -8,7 +8,6 @@ use std::os::unix::fs::FileExt;
 use memchr::memchr;
 
 use crate::chunk::Chunk;
-use crate::read_ahead::{BYTES_AHEAD, read_ahead};
 use crate::stream::Cut;
 
 /// Bytes read at first to find the end of the last line.
@@ -28,11 +27,6 @@ pub(crate) fn read_part(
     let begin = index * part_bytes as u64;
     let end = size.min(begin + part_bytes as u64);
     chunk.file_bytes = end - begin;
-    // Parts are asked for in order, so each adds as much as it uses up.
-    if index == 0 {
-        read_ahead(file, 0, BYTES_AHEAD);
-    }
-    read_ahead(file, begin + BYTES_AHEAD, part_bytes as u64);
     // The byte before tells whether a line starts at the very beginning.
     let origin = begin.saturating_sub(1);
     let buffer = &mut chunk.buffer;

@@ -19,6 +19,7 @@ use crate::options::{Format, ReadOptions};
 use crate::parquet::ParquetFile;
 use crate::parsed::Parsed;
 use crate::positioned::read_part;
+use crate::read_ahead::{BYTES_AHEAD, read_ahead};
 use crate::stream::{Cut, RecordStream};
 use crate::turns::Turns;
 use crate::warc::WarcChunks;
@@ -158,6 +159,10 @@ impl Reader {
         match rest {
             Rest::Nothing => {}
             Rest::Part { file, index, cut } => {
+                // Of a part of the inputs, what follows is somebody else's.
+                if self.shard == Shard::ALL {
+                    self.ask_ahead(&file, index);
+                }
                 read_part(&file, input.size, index, self.chunk_bytes, cut, chunk).map_err(|error| {
                     match error.kind() {
                         std::io::ErrorKind::UnexpectedEof => input.changed(),
@@ -178,6 +183,15 @@ impl Reader {
             return Err(Error::new("the input is longer than a terabyte").at_file(&input.name).advise("split it"));
         }
         Ok(true)
+    }
+
+    /// Has the kernel read what follows a part. Parts are read in order, so each asks for as much as it uses up.
+    fn ask_ahead(&self, file: &File, index: u64) {
+        let part_bytes = self.chunk_bytes as u64;
+        if index == 0 {
+            read_ahead(file, 0, BYTES_AHEAD);
+        }
+        read_ahead(file, index * part_bytes + BYTES_AHEAD, part_bytes);
     }
 
     /// Takes a chunk's records. `parsed` is cleared first.

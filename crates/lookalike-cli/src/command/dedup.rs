@@ -213,7 +213,8 @@ fn add_kept(index: &mut Index, found: &Found, arguments: &DedupArguments, progre
     let budget = Budget::new(resources.memory, resources.threads())?;
     // From the beginning, whatever an interrupted run had read before.
     let reader = Reader::open(found.records.inputs().to_vec(), arguments.input.read.options())?;
-    load_some(index, &reader, &budget, is_kept, &names, progress)?;
+    let check = || found.records.new_inputs().try_for_each(|(_, input)| input.check_unchanged());
+    load_some(index, &reader, &budget, is_kept, &names, check, progress)?;
     Ok(())
 }
 
