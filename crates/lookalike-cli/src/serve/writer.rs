@@ -99,6 +99,8 @@ impl Work {
             let mut is_last = false;
             for message in messages.drain(..) {
                 match message {
+                    // Whoever has given up was told that nothing is written.
+                    Message::Write(job) if job.reply.is_closed() => {}
                     Message::Write(job) => jobs.push(job),
                     Message::Stop => is_last = true,
                 }

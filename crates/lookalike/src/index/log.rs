@@ -188,14 +188,17 @@ enum Found {
 
 fn read_frame(bytes: &[u8], place: u64, is_masked: bool) -> Found {
     let Some((header, rest)) = bytes.split_first_chunk::<FRAME_HEADER_BYTES>() else { return Found::Unfinished };
-    let bad = |bytes: &[u8], place| if has_zero_sector(bytes, place) { Found::Unfinished } else { Found::Damaged };
-    if !cfg!(fuzzing) && number(&header[16..]) != xxh3_64_with_seed(&header[..16], place) {
-        return bad(bytes, place);
+    // Only the last frame can be unfinished: nothing is appended to one that is.
+    let bad = |is_last: bool| {
+        if is_last && was_lost(bytes, place, is_masked) { Found::Unfinished } else { Found::Damaged }
+    };
+    if !cfg!(fuzzing) && !is_frame_header(header, place) {
+        return bad(!has_later_frame(bytes, place));
     }
     let length = number(&header[..8]) as usize;
     let Some(payload) = rest.get(..length) else { return Found::Unfinished };
     if !has_checksum(payload, number(&header[8..16])) {
-        return bad(payload, place + FRAME_HEADER_BYTES as u64);
+        return bad(rest.len() == length);
     }
     let mut payload = payload.to_vec();
     if is_masked {
@@ -207,11 +210,25 @@ fn read_frame(bytes: &[u8], place: u64, is_masked: bool) -> Found {
     }
 }
 
-/// Whether these bytes at this place of the file hold a whole sector of zeros, or nothing but zeros.
-fn has_zero_sector(bytes: &[u8], place: u64) -> bool {
-    let first = place.next_multiple_of(SECTOR_BYTES as u64) as usize - place as usize;
+fn is_frame_header(header: &[u8], place: u64) -> bool {
+    number(&header[16..]) == xxh3_64_with_seed(&header[..16], place)
+}
+
+/// Whether another frame begins behind the one at the beginning.
+fn has_later_frame(bytes: &[u8], place: u64) -> bool {
+    bytes.windows(FRAME_HEADER_BYTES).zip(place..).skip(1).any(|(header, place)| is_frame_header(header, place))
+}
+
+/// Whether a sector of the frame at this place of the file never reached the disk: it is all zeros. So may be the part of the frame in
+/// the sector where it begins or ends; if it is masked, that has at least one bit in so few bytes.
+fn was_lost(bytes: &[u8], place: u64, is_masked: bool) -> bool {
+    const NEVER_ALL_ZERO: usize = 8;
     let is_zero = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
-    is_zero(bytes) || bytes.get(first..).is_some_and(|rest| rest.chunks_exact(SECTOR_BYTES).any(is_zero))
+    let is_lost_part = |part: &[u8]| is_masked && part.len() >= NEVER_ALL_ZERO && is_zero(part);
+    let first = place.next_multiple_of(SECTOR_BYTES as u64) as usize - place as usize;
+    let Some((begin, rest)) = bytes.split_at_checked(first) else { return is_zero(bytes) };
+    let mut sectors = rest.chunks_exact(SECTOR_BYTES);
+    is_zero(bytes) || is_lost_part(begin) || sectors.any(is_zero) || is_lost_part(sectors.remainder())
 }
 
 fn number(bytes: &[u8]) -> u64 {
@@ -271,6 +288,22 @@ mod tests {
             lost[sector * SECTOR_BYTES..(sector + 1) * SECTOR_BYTES].fill(0);
             std::fs::write(&path, &lost).unwrap();
             assert_eq!(read(&path, STAMP).unwrap().0.len(), 29, "sector {sector}");
+        }
+        // Or its part of the sector in which it begins, or ends.
+        let (begin_ends, end_begins) = (last.next_multiple_of(SECTOR_BYTES), whole.len() / SECTOR_BYTES * SECTOR_BYTES);
+        for part in [last..begin_ends, end_begins..whole.len()] {
+            assert!(part.len() >= 8, "{part:?}");
+            let mut lost = whole.clone();
+            lost[part.clone()].fill(0);
+            std::fs::write(&path, &lost).unwrap();
+            assert_eq!(read(&path, STAMP).unwrap().0.len(), 29, "{part:?}");
+        }
+        // What others follow was on the disk once.
+        for sector in 0..=last / SECTOR_BYTES {
+            let mut lost = whole.clone();
+            lost[sector * SECTOR_BYTES..(sector + 1) * SECTOR_BYTES].fill(0);
+            std::fs::write(&path, &lost).unwrap();
+            assert!(read(&path, STAMP).is_err(), "sector {sector}");
         }
     }
 

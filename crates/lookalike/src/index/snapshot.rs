@@ -81,7 +81,11 @@ impl Snapshot {
             attempt += 1;
             let manifest = Manifest::load(path)?;
             match State::load(path, &manifest) {
-                Ok(state) => return Ok(Self(Arc::new(state))),
+                // If the manifest has been replaced meanwhile, the log may speak of segments that were not there yet.
+                Ok(state) if attempt == ATTEMPTS || Manifest::load(path)? == manifest => {
+                    return Ok(Self(Arc::new(state)));
+                }
+                Ok(_) => {}
                 // The writer may have replaced what the manifest listed.
                 Err(error) if attempt == ATTEMPTS || Manifest::load(path)? == manifest => return Err(error),
                 Err(_) => {}

@@ -400,9 +400,8 @@ impl Index {
         }
         let slots = self.analyzer().slots();
         if self.committed.0.log_bytes >= self.log_limit {
-            let logs = self.manifest.logs.clone();
-            match self.begin_log() {
-                Ok(()) => {
+            match self.end_logs() {
+                Ok(logs) => {
                     let name = self.name_segment();
                     self.job = Some(Job::start(&self.folder, name, self.in_memory(), logs, slots));
                 }
@@ -416,6 +415,17 @@ impl Index {
 
     fn in_memory(&self) -> Vec<Live> {
         self.committed.0.lives.iter().filter(|live| live.segment.name().is_none()).cloned().collect()
+    }
+
+    /// The logs that hold something; what is committed from now on goes to another.
+    fn end_logs(&mut self) -> Result<Vec<String>> {
+        let mut logs = self.manifest.logs.clone();
+        if self.log.bytes() > 0 {
+            self.begin_log()?;
+        } else {
+            logs.retain(|log| *log != self.log.name);
+        }
+        Ok(logs)
     }
 
     /// Begins a new log behind those that there are.
@@ -495,12 +505,11 @@ impl Index {
 
     /// Makes one segment of these, with all that are in memory among them, and begins the log anew.
     fn merge_now(&mut self, lives: &[Live]) -> Result<()> {
-        let logs = self.manifest.logs.clone();
-        self.begin_log()?;
+        let logs = self.end_logs()?;
         let name = self.name_segment();
-        let merged = write_merged(&self.folder, &name, lives, self.analyzer().slots())?;
         let sources: Vec<Arc<Segment>> = lives.iter().map(|live| Arc::clone(&live.segment)).collect();
-        self.install(merged, &sources, &logs)
+        let merged = write_merged(&self.folder, &name, lives, self.analyzer().slots());
+        merged.and_then(|merged| self.install(merged, &sources, &logs)).inspect_err(|_| self.discard(&name))
     }
 
     /// Waits until nothing is merged in the background any more, or cannot be.
