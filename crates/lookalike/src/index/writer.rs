@@ -57,6 +57,8 @@ pub struct Index {
     /// What went wrong beside the writer and was not asked for yet.
     trouble: Option<Error>,
     failed: Option<Instant>,
+    /// Whether the manifest on the disk may be another than the one here: it was replaced, and that could not be made durable.
+    is_unsure: bool,
     log_limit: u64,
 }
 
@@ -151,6 +153,7 @@ impl Index {
             job: None,
             trouble: None,
             failed: None,
+            is_unsure: false,
             log_limit: LOG_BYTES,
         }
     }
@@ -270,6 +273,7 @@ impl Index {
     /// # Errors
     /// If it cannot be written, nothing of it is: it can be tried again, or rolled back.
     pub fn commit(&mut self) -> Result<u64> {
+        self.make_sure()?;
         self.take_merged(false);
         if self.committed.0.log_bytes >= FAR_AHEAD * self.log_limit {
             // The merging does not keep up, or fails.
@@ -341,6 +345,7 @@ impl Index {
 
     /// Takes segments that are on disk into the index, and deletes items, at once.
     pub(super) fn adopt(&mut self, added: Vec<Live>, deleted: &[u64]) -> Result<()> {
+        self.make_sure()?;
         let may_have = |live: &Live| deleted.iter().any(|sequence| live.segment.may_have(*sequence));
         if self.in_memory().iter().any(may_have) {
             // The manifest lists what is deleted in segments; items in the log are deleted by the log.
@@ -356,8 +361,19 @@ impl Index {
         Ok(())
     }
 
+    /// Puts the manifest that is here on the disk, if another one may be there: what is committed next belongs to this one.
+    fn make_sure(&mut self) -> Result<()> {
+        if self.is_unsure {
+            self.manifest.save(&self.folder)?;
+            self.is_unsure = false;
+        }
+        Ok(())
+    }
+
     /// Writes a manifest for this state, with what `change` changes.
     fn replace_manifest(&mut self, state: &State, change: impl FnOnce(&mut Manifest)) -> Result<()> {
+        // Never the same name twice, whatever becomes of this manifest.
+        let deleted_name = self.manifest.name_file("deleted");
         let mut manifest = self.manifest.clone();
         manifest.segments = state
             .lives
@@ -373,13 +389,14 @@ impl Index {
         manifest.deleted = if deleted.is_empty() {
             None
         } else {
-            let name = manifest.name_file("deleted");
-            let mut file = self.folder.create_columns(&name, DELETED_MAGIC)?;
+            let mut file = self.folder.create_columns(&deleted_name, DELETED_MAGIC)?;
             file.columns.column(&deleted).map_err(|error| unwritable(&file.path, &error))?;
             file.finish()?;
-            Some(name)
+            Some(deleted_name)
         };
+        self.is_unsure = true;
         manifest.save(&self.folder)?;
+        self.is_unsure = false;
         let before = std::mem::replace(&mut self.manifest, manifest);
         let listed = before.segments.iter().map(|listed| &listed.name).chain(&before.logs).chain(&before.deleted);
         listed.filter(|name| !self.manifest.has(name)).for_each(|name| self.folder.remove(name));
@@ -419,6 +436,7 @@ impl Index {
 
     /// The logs that hold something; what is committed from now on goes to another.
     fn end_logs(&mut self) -> Result<Vec<String>> {
+        self.make_sure()?;
         let mut logs = self.manifest.logs.clone();
         if self.log.bytes() > 0 {
             self.begin_log()?;
@@ -600,4 +618,28 @@ fn draw_stamp() -> u128 {
 
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::Content;
+    use crate::settings::Settings;
+
+    #[test]
+    fn a_commit_belongs_to_the_manifest_on_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("index");
+        let mut index = Index::create(&path, &Settings::new(0.8).plan().unwrap()).unwrap();
+        index.insert("a", Content::Text("one two three four five six"), None).unwrap();
+        index.commit().unwrap();
+        // A manifest took the place of this one, and nobody knows whether it stays.
+        std::fs::write(path.join("manifest"), "another one").unwrap();
+        index.is_unsure = true;
+        index.insert("b", Content::Text("seven eight nine ten eleven twelve"), None).unwrap();
+        index.commit().unwrap();
+        drop(index);
+        let index = Index::open(&path).unwrap();
+        assert_eq!(index.snapshot().len(), 2);
+    }
 }
