@@ -158,9 +158,9 @@ impl EarlierAlike {
         }
         let rank_of = &rank_of;
         let by_sequence = || Buckets::of(&Fingerprints { collection, rank_of });
-        let by_mark = || match collection.has_sequences() {
-            true => Ok(Buckets::default()),
-            false => Buckets::of(&Marks { collection, rank_of }),
+        let by_mark = || {
+            let is_by_sets = !collection.has_sequences();
+            if is_by_sets { Buckets::of(&Marks { collection, rank_of }) } else { Ok(Buckets::default()) }
         };
         let (by_sequence, by_mark) = if collection.is_in_files() {
             // Memory is short: one after the other.

@@ -99,7 +99,7 @@ impl Work {
             let mut is_last = false;
             for message in messages.drain(..) {
                 match message {
-                    // Whoever has given up was told that nothing is written.
+                    // Nobody waits for it any more, and it is not acknowledged: such jobs must not pile up.
                     Message::Write(job) if job.reply.is_closed() => {}
                     Message::Write(job) => jobs.push(job),
                     Message::Stop => is_last = true,

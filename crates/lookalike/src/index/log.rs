@@ -220,8 +220,9 @@ fn has_later_frame(bytes: &[u8], place: u64) -> bool {
 }
 
 /// Whether a sector of the frame at this place of the file never reached the disk: it is all zeros. So may be the part of the frame in
-/// the sector where it begins or ends; if it is masked, that has at least one bit in so few bytes.
+/// the sector where it begins or ends.
 fn was_lost(bytes: &[u8], place: u64, is_masked: bool) -> bool {
+    /// So many bytes of a masked frame are never all zeros: neither the length that it begins with, nor what is masked.
     const NEVER_ALL_ZERO: usize = 8;
     let is_zero = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
     let is_lost_part = |part: &[u8]| is_masked && part.len() >= NEVER_ALL_ZERO && is_zero(part);
