@@ -6,6 +6,7 @@ mod arguments;
 mod boilerplate;
 mod command;
 mod config;
+mod copies;
 mod destinations;
 mod estimate;
 mod exit;

@@ -73,7 +73,7 @@ pub use output::{AtomicFile, FinishedFile, remove_abandoned};
 pub use output_plan::{is_folder_output, plan_outputs, refuse_overwriting};
 pub use parsed::{BadRecord, Ids, Parsed, RawSpan};
 pub use resolve::Inputs;
-pub use rewrite::{Rewrite, read_start, rewrite, rewrite_to_file};
+pub use rewrite::{Rewrite, is_copied, read_start, rewrite, rewrite_to_file};
 pub use source::Reader;
 
 /// The byte-order mark of UTF-8, which is no part of a text.

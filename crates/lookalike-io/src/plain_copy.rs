@@ -1,22 +1,26 @@
 //! Plain files are copied as they are, but for what is left out.
 //!
-//! Two threads do it: one reads ahead while the other writes. More would not help, for writers to one file wait for each
-//! other in the kernel. Large files go to the disk past the kernel's cache, where that is possible: an output is on the disk
-//! before it appears, and the way through the cache takes several times as long.
+//! Large files go to the disk past the kernel's cache, where that is possible: an output is on the disk before it appears,
+//! and the way through the cache takes several times as long. One thread reads ahead while another waits for the disk; they
+//! are no threads of the pool, for what is left out may still have to be found out there. More would not help: writers to one
+//! file wait for each other in the kernel.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
+use std::sync::mpsc;
 
 use crate::parsed::RawSpan;
 use crate::read_ahead::{BYTES_AHEAD, read_ahead};
 
-/// Bytes that are read while as many are written: few enough to be still in the CPU's cache when they are written.
+/// Bytes that are read before they are written: few enough to be still in the CPU's cache then.
 const ROUND_BYTES: usize = 1 << 19;
-/// The same, past the kernel's cache: enough to keep a disk busy.
-const DIRECT_ROUND_BYTES: usize = 1 << 22;
-/// Files of so many bytes are worth it.
-const WORTH_GOING_DIRECT: u64 = 1 << 25;
+/// The same for large files: enough to keep a disk busy.
+const LARGE_ROUND_BYTES: usize = 1 << 22;
+/// Rounds of a large file that are read or written at a time.
+const ROUNDS: usize = 2;
+/// Files of so many bytes are large.
+const LARGE: u64 = 1 << 25;
 /// Past the cache, memory and positions must be multiples of this.
 const ALIGNMENT: usize = 1 << 12;
 
@@ -27,21 +31,47 @@ pub(crate) fn copy_all_but(
     left_out: impl Iterator<Item = RawSpan> + Send,
     target: &File,
 ) -> io::Result<()> {
-    let mut stretches = Stretches { source, left_out, position: 0, end: 0, next: 0, length, asked: 0 };
+    let stretches = Stretches { source, left_out, position: 0, end: 0, next: 0, length, asked: 0 };
+    if length < LARGE { copy_small(stretches, target) } else { copy_large(stretches, target) }
+}
+
+fn copy_small(mut stretches: Stretches<'_, impl Iterator<Item = RawSpan>>, target: &File) -> io::Result<()> {
     let mut target = Target { file: target, is_direct: false };
-    if length >= WORTH_GOING_DIRECT {
-        target.is_direct = set_direct(target.file, true).is_ok();
+    let mut round = Round::new(ROUND_BYTES);
+    loop {
+        stretches.read(&mut round)?;
+        if round.bytes().is_empty() {
+            return Ok(());
+        }
+        target.write(round.bytes())?;
     }
-    let bytes = if target.is_direct { DIRECT_ROUND_BYTES } else { ROUND_BYTES };
-    let (mut ready, mut filling) = (Round::new(bytes), Round::new(bytes));
-    stretches.read(&mut ready)?;
-    while !ready.bytes().is_empty() {
-        let (written, read) = rayon::join(|| target.write(ready.bytes()), || stretches.read(&mut filling));
-        written?;
-        read?;
-        std::mem::swap(&mut ready, &mut filling);
-    }
-    target.leave_direct()
+}
+
+fn copy_large(mut stretches: Stretches<'_, impl Iterator<Item = RawSpan> + Send>, target: &File) -> io::Result<()> {
+    let mut target = Target { file: target, is_direct: set_direct(target, true).is_ok() };
+    std::thread::scope(|scope| {
+        let (fill, filled) = mpsc::channel::<io::Result<Round>>();
+        let (empty, emptied) = mpsc::channel::<Round>();
+        // Nobody is told if the other thread has stopped: then it has failed, and says so itself.
+        for _ in 0..ROUNDS {
+            let _ = empty.send(Round::new(LARGE_ROUND_BYTES));
+        }
+        scope.spawn(move || {
+            for mut round in emptied {
+                let read = stretches.read(&mut round);
+                let is_last = read.is_err() || round.bytes().is_empty();
+                if fill.send(read.map(|()| round)).is_err() || is_last {
+                    break;
+                }
+            }
+        });
+        for round in filled {
+            let round = round?;
+            target.write(round.bytes())?;
+            let _ = empty.send(round);
+        }
+        target.leave_direct()
+    })
 }
 
 /// Memory for a round, aligned.
@@ -195,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_large_file_is_copied_whole() {
-        let numbers = (WORTH_GOING_DIRECT / 4) as u32 + 1_000_001;
+        let numbers = (LARGE / 4) as u32 + 1_000_001;
         check(numbers);
     }
 }

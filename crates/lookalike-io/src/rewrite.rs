@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::path::Path;
 
 use crate::compression::{CompressedWriter, Compression, open_decompressed, read_error};
 use crate::error::{Error, Result};
@@ -23,6 +24,17 @@ pub struct Rewrite {
     pub from: u64,
     /// Ends the last line even if the input did not, so that another input can follow.
     pub close_last_line: bool,
+}
+
+impl Rewrite {
+    /// To a file that stands alone, compressed as its name says; one that is called as the input is compressed as that is.
+    pub fn to_file(input: &Input, path: &Path) -> Self {
+        let compression = Compression::by_name(path).unwrap_or_else(|| {
+            let same_name = path.file_name() == input.relative.file_name();
+            if same_name { input.compression } else { Compression::None }
+        });
+        Self { compression, ..Self::default() }
+    }
 }
 
 /// Writes an input without the records that are left out, which come in input order.
@@ -70,9 +82,7 @@ pub fn rewrite_to_file(
     how: Rewrite,
     out: &mut AtomicFile,
 ) -> Result<()> {
-    let is_plain = input.compression == Compression::None && how == Rewrite::default();
-    let is_lines = !matches!(input.format, Format::Text | Format::Html | Format::Parquet | Format::Warc);
-    let Some(target) = out.new_file().filter(|_| is_plain && is_lines) else {
+    let Some(target) = out.new_file().filter(|_| is_copied(input, how)) else {
         return rewrite(input, left_out, how, out);
     };
     input.check_unchanged()?;
@@ -82,6 +92,12 @@ pub fn rewrite_to_file(
         if has_ended { input.changed() } else { Error::sink(error) }
     })?;
     input.check_unchanged()
+}
+
+/// Whether an input is copied in long stretches: that takes a disk, and hardly a processor.
+pub fn is_copied(input: &Input, how: Rewrite) -> bool {
+    let is_plain = input.compression == Compression::None && how == Rewrite::default();
+    is_plain && !matches!(input.format, Format::Text | Format::Html | Format::Parquet | Format::Warc)
 }
 
 /// A file that keeps its compression is not compressed anew.

@@ -87,6 +87,7 @@ pub use batch::{Batch, Content, KeepValue, RecordNumber, hash_item};
 pub use compare::{Comparison, Estimate};
 pub use error::{Error, ErrorKind, Result};
 pub use fingerprint::Selection;
+pub use group::{Decided, Hear};
 pub use held::Held;
 pub use index::{Answer, Index, IndexOptions, Info, Item, Match, Query, Snapshot};
 pub use outcome::{Group, HotBucket, Outcome, Pair, Summary};

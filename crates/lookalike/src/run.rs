@@ -9,7 +9,7 @@ use crate::collection::Collection;
 use crate::error::{Error, ErrorKind, Result};
 use crate::exact;
 use crate::fingerprint::find_contained;
-use crate::group::{anchored, connected};
+use crate::group::{EarlyDecisions, Hear, anchored, connected};
 use crate::observed::Observed;
 use crate::outcome::{Outcome, Summary};
 use crate::plan::{Method, Plan, Scheme};
@@ -44,11 +44,13 @@ pub struct Resources<'a> {
     pub room: u64,
     /// Where work files are left, for another attempt to go on from.
     pub work: Option<&'a WorkFolder>,
+    /// Who hears which records are dropped while others are still being verified, as far as that can be told.
+    pub decided: Option<&'a Hear<'a>>,
 }
 
 impl Default for Resources<'_> {
     fn default() -> Self {
-        Self { supply: None, room: u64::MAX, work: None }
+        Self { supply: None, room: u64::MAX, work: None, decided: None }
     }
 }
 
@@ -219,7 +221,9 @@ impl Plan {
                 watch.expect_pairs(classes.count_pairs(across, settings.measure));
                 let edges = match settings.verify {
                     Verify::Exact | Verify::Edit => {
-                        verify::verify(collection, classes, threshold, pairs, &mut observed, watch)?
+                        let early = collection.resources().decided;
+                        let early = early.and_then(|tell| EarlyDecisions::new(settings, collection.numbers(), tell));
+                        verify::verify(collection, classes, threshold, pairs, &mut observed, early, watch)?
                     }
                     Verify::Estimate | Verify::Off => pairs,
                 };

@@ -33,6 +33,11 @@ pub struct ShingleLists {
 }
 
 impl ShingleLists {
+    /// None yet, with room for so many shingles.
+    pub(crate) fn with_capacity(shingles: usize) -> Self {
+        Self { shingles: Vec::with_capacity(shingles), ends: Vec::new() }
+    }
+
     /// Adds the shingles of the next record.
     pub fn push(&mut self, shingles: &[u64]) {
         self.push_with(|all| all.extend_from_slice(shingles));

@@ -6,13 +6,14 @@ use anyhow::{Result, bail};
 use clap::Args;
 use lookalike::{Index, Outcome, Shard, Stage, Watch};
 use lookalike_io::{
-    Annotation, AtomicFile, Compression, FinishedFile, Format, Input, RawSpan, Reader, Rewrite, annotate, read_start,
+    Annotation, AtomicFile, FinishedFile, Format, Input, RawSpan, Reader, Rewrite, annotate, read_start,
     remove_abandoned, rewrite, rewrite_to_file,
 };
 
 use super::pairs::{PairLimit, write_pairs};
-use super::{Found, find};
+use super::{Found, Ready};
 use crate::arguments::{GlobalArguments, InputArguments, MatchArguments, ResourceArguments, ResultFormat};
+use crate::copies::Copies;
 use crate::destinations::{Destinations, Wanted};
 use crate::exit::{Exit, is_closed_pipe};
 use crate::intake::{KeepShingles, Part, Request};
@@ -112,6 +113,11 @@ impl DedupOutput {
         self.output.as_deref().filter(|path| path.as_os_str() != "-")
     }
 
+    /// Whether the records are copied as soon as it is known that they are kept.
+    fn is_copied(&self) -> bool {
+        self.target_size.is_none() && !self.annotate
+    }
+
     /// Whether the records themselves are written.
     fn writes_records(&self) -> bool {
         !self.check && !self.dry_run
@@ -156,7 +162,14 @@ pub(super) fn run_part(arguments: &DedupArguments, global: &GlobalArguments, par
         }
         Ok(destinations.bytes(new))
     };
-    let mut found = find(&arguments.request(part), plan_outputs, &arguments.matching, global, &progress)?;
+    let ready = Ready::read(&arguments.request(part), plan_outputs, &arguments.matching, global, &progress)?;
+    let copies = match &destinations {
+        Destinations::Files(paths) if part == Part::Everything && output.is_copied() && ready.threads > 1 => {
+            Copies::begin(&ready.intake.records, paths)
+        }
+        _ => None,
+    };
+    let mut found = ready.find(copies.as_ref(), &progress)?;
     if let Some(size) = output.target_size {
         let threshold = found.outcome.threshold_for(size)?;
         found.outcome = found.outcome.at_threshold(threshold)?;
@@ -175,7 +188,10 @@ pub(super) fn run_part(arguments: &DedupArguments, global: &GlobalArguments, par
     }
     files.extend(report.write(&found, None, progress.seconds())?);
     progress.begin(Stage::Write, Some(records.new_inputs().map(|(_, input)| input.size).sum()));
-    let written = write_records(arguments, outcome, records, &destinations, shard, &progress);
+    let written = match copies {
+        Some(copies) => copies.finish(records, outcome),
+        None => write_records(arguments, outcome, records, &destinations, shard, &progress),
+    };
     let seen_enough = match written {
         Ok(outputs) => {
             files.extend(outputs);
@@ -313,11 +329,7 @@ impl RecordWriter<'_> {
             return Ok(FinishedFile::none(path));
         }
         let mut file = AtomicFile::create_with_folders(path)?;
-        let compression = Compression::by_name(path).unwrap_or_else(|| {
-            let same_name = path.file_name() == self.input.relative.file_name();
-            if same_name { self.input.compression } else { Compression::None }
-        });
-        let how = Rewrite { compression, ..Rewrite::default() };
+        let how = Rewrite::to_file(self.input, path);
         let written = if annotates {
             self.write(how, &mut file)
         } else {

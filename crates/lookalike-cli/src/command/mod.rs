@@ -17,12 +17,13 @@ pub(crate) mod sweep;
 use std::sync::Arc;
 
 use anyhow::Result;
-use lookalike::{Outcome, Plan, Resources, Shard, Stage};
+use lookalike::{Decided, Hear, Outcome, Plan, Resources, Shard, Stage};
 use lookalike_io::{Input, Reader};
 
 use crate::against::ItemsFirst;
 use crate::arguments::{Arguments, Command, GlobalArguments, MatchArguments};
 use crate::boilerplate;
+use crate::copies::Copies;
 use crate::exit::Exit;
 use crate::intake::{self, Intake, Request};
 use crate::interrupt;
@@ -82,34 +83,59 @@ fn find(
     global: &GlobalArguments,
     progress: &Progress,
 ) -> Result<Found> {
-    request.resources.limit_threads()?;
-    let plan = boilerplate::leave_out(matching.plan()?, request, progress)?;
-    if global.verbose {
-        progress.say(&plan.to_string());
-    }
-    let Intake { old, new, items, records, reader, work, room } =
-        intake::read(request, check_outputs, &plan, progress)?;
-    let threads = request.resources.threads();
-    let supply = SecondRead { reader: &reader, records: &records, plan: &plan, threads };
-    let supply = ItemsFirst { items: &items, records: supply };
-    let resources = Resources { supply: Some(&supply), room, work: work.as_ref().map(|work| work.folder()) };
-    let outcome = plan.finish_with(old, new, &resources, progress)?;
-    let is_against_index = !items.is_empty();
-    Ok(Found { plan, records, outcome, reader, is_against_index, work })
+    Ready::read(request, check_outputs, matching, global, progress)?.find(None, progress)
 }
 
-/// Does one part of a stage, and leaves it in work files.
-fn prepare(
-    request: &Request<'_>,
-    check_outputs: impl FnOnce(&[Input], &[Input]) -> Result<u64>,
-    matching: &MatchArguments,
-    (stage, shard): (Stage, Shard),
-    progress: &Progress,
-) -> Result<()> {
-    request.resources.limit_threads()?;
-    let plan = boilerplate::leave_out(matching.plan()?, request, progress)?;
-    let Intake { old, new, records, reader, work, room, .. } = intake::read(request, check_outputs, &plan, progress)?;
-    let supply = SecondRead { reader: &reader, records: &records, plan: &plan, threads: request.resources.threads() };
-    let resources = Resources { supply: Some(&supply), room, work: work.as_ref().map(|work| work.folder()) };
-    Ok(plan.prepare(stage, shard, (old, new), &resources, progress)?)
+/// Inputs that have been read.
+struct Ready {
+    plan: Plan,
+    intake: Intake,
+    threads: usize,
+}
+
+impl Ready {
+    /// Reads the inputs, as [`find`] does.
+    fn read(
+        request: &Request<'_>,
+        check_outputs: impl FnOnce(&[Input], &[Input]) -> Result<u64>,
+        matching: &MatchArguments,
+        global: &GlobalArguments,
+        progress: &Progress,
+    ) -> Result<Self> {
+        request.resources.limit_threads()?;
+        let plan = boilerplate::leave_out(matching.plan()?, request, progress)?;
+        if global.verbose {
+            progress.say(&plan.to_string());
+        }
+        let intake = intake::read(request, check_outputs, &plan, progress)?;
+        Ok(Self { plan, intake, threads: request.resources.threads() })
+    }
+
+    /// Finds what is alike. Copies that are under way hear what is dropped as soon as that is known.
+    fn find(self, copies: Option<&Copies>, progress: &Progress) -> Result<Found> {
+        let Self { plan, intake, threads } = self;
+        let Intake { old, new, items, records, reader, work, room } = intake;
+        let supply = SecondRead { reader: &reader, records: &records, plan: &plan, threads };
+        let supply = ItemsFirst { items: &items, records: supply };
+        let hear = copies.map(|copies| |decided: Decided<'_>| copies.hear(&records, decided));
+        let resources = Resources {
+            supply: Some(&supply),
+            room,
+            work: work.as_ref().map(|work| work.folder()),
+            decided: hear.as_ref().map(|hear| hear as &Hear<'_>),
+        };
+        let outcome = plan.finish_with(old, new, &resources, progress)?;
+        let is_against_index = !items.is_empty();
+        Ok(Found { plan, records, outcome, reader, is_against_index, work })
+    }
+
+    /// Does one part of a stage, and leaves it in work files.
+    fn prepare(self, stage: Stage, shard: Shard, progress: &Progress) -> Result<()> {
+        let Self { plan, intake, threads } = self;
+        let Intake { old, new, records, reader, work, room, .. } = intake;
+        let supply = SecondRead { reader: &reader, records: &records, plan: &plan, threads };
+        let work = work.as_ref().map(|work| work.folder());
+        let resources = Resources { supply: Some(&supply), room, work, decided: None };
+        Ok(plan.prepare(stage, shard, (old, new), &resources, progress)?)
+    }
 }

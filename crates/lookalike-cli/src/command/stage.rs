@@ -5,11 +5,10 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use lookalike::{Shard, Stage};
 
-use super::{dedup, find, prepare};
+use super::{Ready, dedup, find};
 use crate::arguments::GlobalArguments;
-use crate::boilerplate;
 use crate::exit::Exit;
-use crate::intake::{self, Part};
+use crate::intake::Part;
 use crate::progress::Progress;
 use crate::summary;
 
@@ -63,10 +62,8 @@ pub(crate) fn run(arguments: &StageArguments, global: &GlobalArguments) -> Resul
 fn sketch(dedup: &dedup::DedupArguments, shard: Shard, global: &GlobalArguments) -> Result<()> {
     let progress = Progress::new(global).expecting_reuse();
     let request = dedup.request(Part::Sketching(shard));
-    dedup.resources.limit_threads()?;
-    let plan = boilerplate::leave_out(dedup.matching.plan()?, &request, &progress)?;
     let check = |old: &[_], new: &[_]| dedup.destinations(old, new).map(|destinations| destinations.bytes(new));
-    intake::read(&request, check, &plan, &progress)?;
+    Ready::read(&request, check, &dedup.matching, global, &progress)?;
     say_done("sketch", shard, global, &progress);
     Ok(())
 }
@@ -74,7 +71,8 @@ fn sketch(dedup: &dedup::DedupArguments, shard: Shard, global: &GlobalArguments)
 fn prepare_stage(dedup: &dedup::DedupArguments, stage: Stage, shard: Shard, global: &GlobalArguments) -> Result<()> {
     let progress = Progress::new(global).expecting_reuse();
     let check = |old: &[_], new: &[_]| dedup.destinations(old, new).map(|_| 0);
-    prepare(&dedup.request(Part::AfterSketching), check, &dedup.matching, (stage, shard), &progress)?;
+    let request = dedup.request(Part::AfterSketching);
+    Ready::read(&request, check, &dedup.matching, global, &progress)?.prepare(stage, shard, &progress)?;
     say_done(&stage.to_string(), shard, global, &progress);
     Ok(())
 }

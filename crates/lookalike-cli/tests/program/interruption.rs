@@ -142,6 +142,37 @@ fn a_run_that_is_killed_goes_on_where_it_was() {
     }
 }
 
+/// Copies of one plain input are made while others are verified.
+#[test]
+fn a_copy_that_is_interrupted_leaves_nothing_behind() {
+    let folder = Folder::with("in.jsonl", corpus(RECORDS));
+    let arguments = "dedup in.jsonl -o out.jsonl -t 0.7 -q -j";
+    folder.done(&format!("{arguments} 1"));
+    let expected = folder.read("out.jsonl");
+    std::fs::remove_file(folder.path("out.jsonl")).unwrap();
+    let began = Instant::now();
+    folder.done(&format!("{arguments} 2"));
+    let length = began.elapsed();
+    assert!(folder.read("out.jsonl") == expected);
+    let mut numbers = Numbers(std::process::id().into());
+    for attempt in 0..if is_long() { 50 } else { 10 } {
+        std::fs::remove_file(folder.path("out.jsonl")).unwrap();
+        let mut child = folder.command(&format!("{arguments} 2")).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(length / 2 + Duration::from_micros(numbers.below(length.as_micros() as u64 / 2)));
+        if attempt % 2 == 0 {
+            kill(child);
+        } else {
+            std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+            let is_done = child.wait().unwrap().success();
+            let names = folder.names();
+            assert_eq!(names, if is_done { vec!["in.jsonl", "out.jsonl"] } else { vec!["in.jsonl"] });
+        }
+        folder.done(&format!("{arguments} 2"));
+        assert!(folder.read("out.jsonl") == expected);
+        assert_eq!(folder.names(), ["in.jsonl", "out.jsonl"]);
+    }
+}
+
 /// Starts a run, and kills it as soon as there is a work file whose name begins so.
 fn kill_once_there_is(folder: &Folder, flags: &str, beginning: &str) {
     let mut child = started(folder, flags);

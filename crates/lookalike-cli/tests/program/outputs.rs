@@ -1,6 +1,9 @@
 //! What must never happen to outputs: one taking the place of another, a lie in a name, a list lost on the way.
 
+use std::path::Path;
+
 use crate::folder::Folder;
+use crate::texts::corpus;
 
 const RECORDS: &str = "{\"id\":1,\"text\":\"a b c d e f\"}\n{\"id\":2,\"text\":\"A B C D E F\"}\n";
 
@@ -88,4 +91,43 @@ fn a_text_that_is_dropped_now_does_not_stay_from_an_earlier_run() {
     assert_eq!(out(), ["out/", "out/a.txt", "out/b.txt"]);
     folder.done("dedup in -o out -t 0.8");
     assert_eq!(out(), ["out/", "out/a.txt"]);
+}
+
+/// With one thread everything is written once all is known; with more, one input is copied on the way.
+#[test]
+fn what_is_copied_on_the_way_is_what_is_written_in_the_end() {
+    let corpus = corpus(8_000);
+    let (old, new) = corpus.split_at(corpus[..corpus.len() / 4].rfind('\n').unwrap() + 1);
+    let mut damaged: Vec<&str> = new.lines().collect();
+    damaged.insert(0, "{\"text\":");
+    damaged.insert(3_000, "no record");
+    damaged.insert(3_001, "[1]");
+    damaged.push("{\"id\":\"last\",\"text\":");
+    let folder = Folder::with("new.jsonl", damaged.join("\n"));
+    folder.write("old.jsonl", old);
+    folder.write("empty.jsonl", "");
+    let columns = |line: &str| {
+        line.replacen("{\"id\":", "", 1).replacen("\"text\":", "", 1).replacen(",\"score\":", ",", 1).replace('}', "")
+    };
+    let table: Vec<String> = new.lines().map(columns).collect();
+    folder.write("table.csv", format!("id,text,score\n{}", table.join("\n")));
+    for (input, flags) in [
+        ("new.jsonl", "--on-error skip"),
+        ("new.jsonl", "--on-error skip --against old.jsonl"),
+        ("new.jsonl", "--on-error skip --keep longest"),
+        ("new.jsonl", "--on-error skip --group connected --verify estimate"),
+        ("new.jsonl", "--on-error skip --target-size 5200"),
+        ("table.csv", ""),
+        ("empty.jsonl", ""),
+    ] {
+        let written = |threads: u32| {
+            let out = Path::new(input).with_extension(format!("{threads}.out"));
+            folder.done(&format!("dedup {input} -t 0.7 -j {threads} -o {} {flags}", out.display()));
+            folder.read(out.to_str().unwrap())
+        };
+        let expected = written(1);
+        let whole = folder.read(input).len();
+        assert!(input == "empty.jsonl" || (whole / 5..whole * 9 / 10).contains(&expected.len()), "{}", expected.len());
+        assert!(written(2) == expected && written(3) == expected, "{input} {flags}");
+    }
 }

@@ -2,10 +2,13 @@
 
 mod anchored;
 mod connected;
+mod early;
 mod keep;
 
 pub(crate) use anchored::anchored;
 pub(crate) use connected::connected;
+pub(crate) use early::EarlyDecisions;
+pub use early::{Decided, Hear};
 pub(crate) use keep::keep_order;
 
 use crate::error::Result;

@@ -3,9 +3,7 @@
 //! Shingles are asked for by record, in input order, and only for records that are in candidates.
 
 mod edit;
-
-use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+mod sets;
 
 use rayon::prelude::*;
 
@@ -13,12 +11,14 @@ use crate::blocks::Blocks;
 use crate::classes::Classes;
 use crate::collection::Collection;
 use crate::error::Result;
+use crate::group::EarlyDecisions;
 use crate::hash::combine;
+use crate::lists::Lists;
 use crate::observed::Observed;
 use crate::shard::Shard;
-use crate::supply::ShingleLists;
 use crate::watch::{Stage, Unseen, Watch, check_cancelled};
 pub use edit::edit_similarity;
+pub(crate) use sets::DistinctSets;
 
 use crate::work::{Checkpoint, WorkFile, WorkFolder, WorkWriter};
 
@@ -34,17 +34,29 @@ pub(crate) struct Edge {
 
 /// Pairs looked at between two questions whether to stop. Two long texts may take a while.
 const PIECE: usize = 64;
+/// Steps in which pairs are looked at where it is told on the way who is dropped: enough that nobody waits long for the
+/// first of them.
+const STEPS: u32 = 16;
+/// Classes in a step at least, so that all threads have something to do.
+const LEAST_IN_A_STEP: u32 = 1024;
 
-/// The candidates that are alike, in their order, with their exact similarity.
+/// The candidates that are alike, in their order, with their exact similarity. `early` hears of them on the way.
 pub(crate) fn verify(
     collection: &Collection<'_>,
     classes: &Classes,
     threshold: f64,
     mut candidates: Vec<Edge>,
     observed: &mut Observed,
+    early: Option<EarlyDecisions<'_>>,
     watch: &dyn Watch,
 ) -> Result<Vec<Edge>> {
-    verify_part(collection, classes, &mut candidates, Shard::ALL, watch)?;
+    let verifier = Verifier::new(collection, classes, watch);
+    watch.begin(Stage::Verify, Some(candidates.len() as u64));
+    verifier.load_known(&mut candidates);
+    match early {
+        Some(early) => verifier.find_in_keep_order(&mut candidates, early)?,
+        None => verifier.find_unknown(&mut candidates, Shard::ALL)?,
+    }
     observed.see_verified(&candidates, threshold, classes);
     candidates.retain(|edge| edge.similarity >= threshold);
     Ok(candidates)
@@ -58,16 +70,10 @@ pub(crate) fn verify_part(
     shard: Shard,
     watch: &dyn Watch,
 ) -> Result<()> {
-    let part = shard.range(candidates.len());
-    watch.begin(Stage::Verify, Some(part.len() as u64));
-    candidates.iter_mut().for_each(|edge| edge.similarity = UNKNOWN);
-    let work = collection.resources().work;
-    let known: Vec<Similarities> = work.map_or_else(Vec::new, |work| work.load_all(Similarities::NAME));
-    if !known.is_empty() {
-        watch.reuse(Stage::Verify, known.len() as u64);
-    }
-    known.iter().for_each(|known| known.give_to(candidates));
-    find_unknown(collection, classes, candidates, part, measure_of(collection), work, watch)
+    let verifier = Verifier::new(collection, classes, watch);
+    watch.begin(Stage::Verify, Some(shard.range(candidates.len()).len() as u64));
+    verifier.load_known(candidates);
+    verifier.find_unknown(candidates, shard)
 }
 
 /// What says how alike two records are that the bands brought together.
@@ -85,61 +91,131 @@ pub(crate) fn similarities(
 ) -> Result<Vec<f64>> {
     let mut edges: Vec<Edge> =
         pairs.iter().map(|(left, right)| Edge { left: *left, right: *right, similarity: UNKNOWN }).collect();
-    find_unknown(collection, classes, &mut edges, 0..pairs.len(), measure, None, &Unseen(watch))?;
+    let verifier = Verifier { collection, classes, measure, work: None, watch: &Unseen(watch) };
+    verifier.find_unknown(&mut edges, Shard::ALL)?;
     Ok(edges.into_iter().map(|edge| edge.similarity).collect())
 }
 
 /// The similarity of a pair that nobody has looked at yet.
 const UNKNOWN: f64 = f64::NAN;
 
-/// Finds how alike those pairs of a range are of which it is not known, by their sets, which are loaded as far as there is
-/// room.
-fn find_unknown(
-    collection: &Collection<'_>,
-    classes: &Classes,
-    edges: &mut [Edge],
-    range: Range<usize>,
+/// Looks at pairs.
+struct Verifier<'a> {
+    collection: &'a Collection<'a>,
+    classes: &'a Classes,
     measure: fn(&[u64], &[u64]) -> f64,
-    work: Option<&WorkFolder>,
-    watch: &dyn Watch,
-) -> Result<()> {
-    let in_range = range.len();
-    let mut unknown: Vec<u32> = range.filter(|at| edges[*at].similarity.is_nan()).map(|at| at as u32).collect();
-    watch.advance((in_range - unknown.len()) as u64);
-    let set_bytes = |class: u32| 8 * collection.shingle_count(classes.representative(class)) as u64;
-    let for_each_pair = |show: &mut dyn FnMut(&[u32])| {
-        unknown.iter().map(|at| &edges[*at as usize]).for_each(|edge| show(&[edge.left, edge.right]));
-        Ok(())
-    };
-    let blocks = Blocks::of(classes.len(), for_each_pair, set_bytes, collection.resources().room)?;
-    // The pairs of a task one after another, in their order.
-    let task_of = |edge: &Edge| blocks.task_of(edge.left, edge.right);
-    if blocks.tasks().len() > 1 {
-        unknown.par_sort_by_key(|at| task_of(&edges[*at as usize]));
+    work: Option<&'a WorkFolder>,
+    watch: &'a dyn Watch,
+}
+
+impl<'a> Verifier<'a> {
+    fn new(collection: &'a Collection<'a>, classes: &'a Classes, watch: &'a dyn Watch) -> Self {
+        let (measure, work) = (measure_of(collection), collection.resources().work);
+        Self { collection, classes, measure, work, watch }
     }
-    let mut rest = unknown.as_slice();
-    while let Some(first) = rest.first() {
-        let task = task_of(&edges[*first as usize]);
-        let count = rest.iter().take_while(|at| task_of(&edges[**at as usize]) == task).count();
-        let (in_task, behind) = rest.split_at(count);
-        rest = behind;
-        let sets = DistinctSets::of(collection, classes, blocks.loaded(task))?;
-        let similarities = in_task
+
+    /// Gives candidates the similarities that an earlier attempt left in work files; those of the others are unknown.
+    fn load_known(&self, candidates: &mut [Edge]) {
+        candidates.iter_mut().for_each(|edge| edge.similarity = UNKNOWN);
+        let known: Vec<Similarities> = self.work.map_or_else(Vec::new, |work| work.load_all(Similarities::NAME));
+        if !known.is_empty() {
+            self.watch.reuse(Stage::Verify, known.len() as u64);
+        }
+        known.iter().for_each(|known| known.give_to(candidates));
+    }
+
+    /// Which classes of these pairs are loaded together.
+    fn blocks(&self, edges: &[Edge], pairs: &[u32]) -> Result<Blocks> {
+        let set_bytes = |class: u32| 8 * self.collection.shingle_count(self.classes.representative(class)) as u64;
+        let for_each_pair = |show: &mut dyn FnMut(&[u32])| {
+            pairs.iter().map(|at| &edges[*at as usize]).for_each(|edge| show(&[edge.left, edge.right]));
+            Ok(())
+        };
+        Blocks::of(self.classes.len(), for_each_pair, set_bytes, self.collection.resources().room)
+    }
+
+    /// Finds how alike those pairs of a shard are of which it is not known, by their sets, which are loaded as far as there
+    /// is room.
+    fn find_unknown(&self, edges: &mut [Edge], shard: Shard) -> Result<()> {
+        let mut unknown = self.unknown(edges, shard);
+        let blocks = self.blocks(edges, &unknown)?;
+        // The pairs of a task one after another, in their order.
+        let task_of = |edge: &Edge| blocks.task_of(edge.left, edge.right);
+        if blocks.tasks().len() > 1 {
+            unknown.par_sort_by_key(|at| task_of(&edges[*at as usize]));
+        }
+        let mut rest = unknown.as_slice();
+        while let Some(first) = rest.first() {
+            let task = task_of(&edges[*first as usize]);
+            let count = rest.iter().take_while(|at| task_of(&edges[**at as usize]) == task).count();
+            let (in_task, behind) = rest.split_at(count);
+            rest = behind;
+            let sets = DistinctSets::of(self.collection, self.classes, blocks.loaded(task))?;
+            self.compare(&sets, in_task, edges)?;
+        }
+        Ok(())
+    }
+
+    /// The same for all pairs, in steps: those among the first classes first, so that it can be told who is dropped before
+    /// all have been looked at. A set is held until the last class was looked at that is compared with it. Where there may not
+    /// be the room for that, nothing is told.
+    fn find_in_keep_order(&self, edges: &mut [Edge], mut early: EarlyDecisions<'_>) -> Result<()> {
+        let blocks = self.blocks(edges, &self.unknown(edges, Shard::ALL))?;
+        let [task] = *blocks.tasks() else { return self.find_unknown(edges, Shard::ALL) };
+        let classes = self.classes.len() as u32;
+        let size = classes.div_ceil(STEPS).max(LEAST_IN_A_STEP);
+        let steps =
+            Lists::new(classes.div_ceil(size) as usize, || edges.iter().map(|edge| edge.right / size).zip(0u32..));
+        let mut compared_last = vec![0; self.classes.len()];
+        for edge in edges.iter().filter(|edge| edge.similarity.is_nan()) {
+            compared_last[edge.left as usize] = edge.right.max(compared_last[edge.left as usize]);
+        }
+        let mut sets = DistinctSets::none(self.classes);
+        let mut to_load = blocks.loaded(task).peekable();
+        for step in 0..steps.len() as u32 {
+            let behind = (step + 1).saturating_mul(size).min(classes);
+            let in_step = std::iter::from_fn(|| to_load.next_if(|class| *class < behind));
+            let loaded = sets.load(self.collection, self.classes, in_step)?;
+            let pairs = steps.of(step);
+            let unknown: Vec<u32> =
+                pairs.iter().copied().filter(|at| edges[*at as usize].similarity.is_nan()).collect();
+            self.compare(&sets, &unknown, edges)?;
+            sets.forget(loaded, |class| compared_last[class as usize] < behind);
+            early.decide(self.classes, behind, pairs.iter().map(|at| edges[*at as usize]));
+        }
+        Ok(())
+    }
+
+    /// The pairs of a shard of which it is not known how alike they are. The others are done.
+    fn unknown(&self, edges: &[Edge], shard: Shard) -> Vec<u32> {
+        let range = shard.range(edges.len());
+        let in_range = range.len();
+        let unknown: Vec<u32> = range.filter(|at| edges[*at].similarity.is_nan()).map(|at| at as u32).collect();
+        self.watch.advance((in_range - unknown.len()) as u64);
+        unknown
+    }
+
+    /// Finds how alike these pairs are, by sets that are loaded.
+    fn compare(&self, sets: &DistinctSets, pairs: &[u32], edges: &mut [Edge]) -> Result<()> {
+        if pairs.is_empty() {
+            return Ok(());
+        }
+        let similarities = pairs
             .par_chunks(PIECE)
             .map(|piece| {
-                check_cancelled(watch)?;
-                let of = |edge: &Edge| measure(sets.set(edge.left), sets.set(edge.right));
+                check_cancelled(self.watch)?;
+                let of = |edge: &Edge| (self.measure)(sets.set(edge.left), sets.set(edge.right));
                 Ok(piece.iter().map(|at| of(&edges[*at as usize])).collect::<Vec<_>>())
             })
             .collect::<Result<Vec<_>>>()?;
-        let found = Similarities { places: in_task.to_vec(), similarities: similarities.concat() };
-        if let Some(work) = work {
+        let found = Similarities { places: pairs.to_vec(), similarities: similarities.concat() };
+        if let Some(work) = self.work {
             work.save(&found.name(), &found)?;
         }
         found.give_to(edges);
-        watch.advance(in_task.len() as u64);
+        self.watch.advance(pairs.len() as u64);
+        Ok(())
     }
-    Ok(())
 }
 
 /// The similarities of some pairs, which are called by their places in the list of candidates.
@@ -172,54 +248,6 @@ impl Checkpoint for Similarities {
 
     fn load(file: &WorkFile) -> Result<Self> {
         Ok(Self { places: file.column(0)?, similarities: file.column(1)? })
-    }
-}
-
-/// Elements of sets that lie together: so few that they fit where the sketches of a batch were.
-const ELEMENTS_IN_A_PIECE: usize = 4096;
-
-/// The sets of the classes that are asked for, sorted, each element once.
-pub(crate) struct DistinctSets {
-    runs: Vec<ShingleLists>,
-    /// For each set: the run that holds it, and its index there.
-    places: Vec<(u32, u32)>,
-    /// For each class that was asked for: which set is its.
-    set_of: Vec<u32>,
-}
-
-impl DistinctSets {
-    /// The sets of these classes.
-    pub(crate) fn of(collection: &Collection<'_>, classes: &Classes, asked: impl Iterator<Item = u32>) -> Result<Self> {
-        let (records, order) = classes.by_representative(asked);
-        let supplied: Mutex<Vec<(usize, ShingleLists)>> = Mutex::default();
-        collection.supply(&records, &|first, lists| {
-            if !collection.has_sequences() {
-                lists.make_distinct();
-            }
-            // Copies take no more room than they need, and leave the supplier its buffer, which has grown to its size.
-            let pieces: Vec<_> = lists.in_pieces(ELEMENTS_IN_A_PIECE).map(|(at, piece)| (first + at, piece)).collect();
-            supplied.lock().unwrap_or_else(PoisonError::into_inner).extend(pieces);
-            Ok(())
-        })?;
-        let mut places = vec![(0, 0); records.len()];
-        let mut runs = Vec::new();
-        for (first, lists) in supplied.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            for index in 0..lists.len() {
-                places[first + index] = (runs.len() as u32, index as u32);
-            }
-            runs.push(lists);
-        }
-        let mut set_of = vec![0; classes.len()];
-        for (set, class) in (0u32..).zip(order) {
-            set_of[class as usize] = set;
-        }
-        Ok(Self { runs, places, set_of })
-    }
-
-    /// The set of a class that was asked for.
-    pub(crate) fn set(&self, class: u32) -> &[u64] {
-        let (run, index) = self.places[self.set_of[class as usize] as usize];
-        self.runs[run as usize].get(index as usize)
     }
 }
 

@@ -1,10 +1,11 @@
 //! Promise 6: however little room there is, and whoever did which part of the work before, the answer is the same.
 
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lookalike::{
-    Asked, Batch, Error, Grouping, Outcome, Pair, Plan, RecordNumber, Resources, Segment, Settings, Shard,
+    Asked, Batch, Decided, Error, Grouping, Outcome, Pair, Plan, RecordNumber, Resources, Segment, Settings, Shard,
     ShingleLists, Shingles, Sketched, Stage, Stamp, Summary, Supply, Take, Unwatched, Verify, WorkFolder,
 };
 
@@ -80,7 +81,7 @@ fn promise_6_room_and_work_files_do_not_change_the_answer() {
             let folder = work_folder(path.path());
             for work in [None, Some(&folder), Some(&folder)] {
                 let new = sketched(&plan, &texts, &folder);
-                let resources = Resources { supply: Some(&supply), room, work };
+                let resources = Resources { supply: Some(&supply), room, work, ..Resources::default() };
                 let found = plan.finish_with(Vec::new(), new, &resources, &Unwatched).unwrap();
                 assert!(
                     said(&found) == expected,
@@ -88,6 +89,41 @@ fn promise_6_room_and_work_files_do_not_change_the_answer() {
                     work.is_some()
                 );
             }
+        }
+    }
+}
+
+#[test]
+fn who_is_dropped_is_told_while_others_are_verified() {
+    let texts = families::draw(13, 700, 5, 30);
+    let plan = Settings::new(0.6).shingles(Shingles::words(2)).plan().unwrap();
+    let expected = said(&plan.run(&texts).unwrap());
+    let dropped: Vec<u32> =
+        (0..texts.len()).filter(|at| expected.0.binary_search(at).is_err()).map(|at| at as u32).collect();
+    assert!(dropped.len() > 500, "{} dropped are no test", dropped.len());
+    let supply = Texts(&plan, &texts);
+    let path = tempfile::tempdir().unwrap();
+    let folder = work_folder(path.path());
+    // The second time, all similarities are known from the first.
+    for (room, times, work) in
+        [(u64::MAX, 4, None), (u64::MAX, 4, Some(&folder)), (u64::MAX, 4, Some(&folder)), (100_000, 0, None)]
+    {
+        let told = Mutex::new((Vec::new(), Vec::new()));
+        let tell = |decided: Decided<'_>| {
+            let (places, all) = &mut *told.lock().unwrap();
+            places.push(decided.behind);
+            all.extend_from_slice(decided.dropped);
+            assert_eq!(decided.numbers.len(), texts.len());
+        };
+        let resources = Resources { supply: Some(&supply), room, work, decided: Some(&tell) };
+        let new = sketched(&plan, &texts, &folder);
+        let found = plan.finish_with(Vec::new(), new, &resources, &Unwatched).unwrap();
+        assert!(said(&found) == expected);
+        let (places, all) = told.into_inner().unwrap();
+        assert!(places.len() == times && places.is_sorted(), "{places:?}");
+        if times > 0 {
+            assert_eq!(places.last(), Some(&texts.len()));
+            assert_eq!(all, dropped);
         }
     }
 }
@@ -103,14 +139,19 @@ fn parts_that_others_did_are_picked_up() {
     for (at, (stage, shards)) in [(Stage::Band, "1/3"), (Stage::Verify, "1/5")].into_iter().enumerate() {
         let shards: Shard = shards.parse().unwrap();
         for shard in shards.all() {
-            let resources = Resources { supply: Some(&supply), room: 50_000 << (10 * at), work: Some(&folder) };
+            let resources = Resources {
+                supply: Some(&supply),
+                room: 50_000 << (10 * at),
+                work: Some(&folder),
+                ..Resources::default()
+            };
             let new = sketched(&plan, &texts, &folder);
             plan.prepare(stage, shard, (Vec::new(), new), &resources, &Unwatched).unwrap();
         }
     }
     // Nothing is left to compare; only records with the same keys are looked at to tell whether they are identical.
     let few = Counted(&supply, AtomicUsize::new(0));
-    let resources = Resources { supply: Some(&few), room: 9_999, work: Some(&folder) };
+    let resources = Resources { supply: Some(&few), room: 9_999, work: Some(&folder), ..Resources::default() };
     let found = plan.finish_with(Vec::new(), sketched(&plan, &texts, &folder), &resources, &Unwatched).unwrap();
     assert!(said(&found) == expected);
     assert!(few.1.load(Ordering::Relaxed) < texts.len() / 10);
