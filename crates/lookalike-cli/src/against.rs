@@ -36,6 +36,15 @@ impl AgainstIndex {
         Ok(Self { snapshot, input })
     }
 
+    /// Looks at the index as if nothing had been added under this name.
+    pub(crate) fn leave_out(&mut self, addition: &str, progress: &Progress) -> Result<()> {
+        if let Some(without) = self.snapshot.without_addition(addition)? {
+            self.snapshot = without;
+            progress.note("these inputs have been added to the index before; what they added is not compared with");
+        }
+        Ok(())
+    }
+
     /// What the answer depends on: the state of the index.
     pub(crate) fn state(&self) -> u64 {
         self.snapshot.state()

@@ -19,7 +19,7 @@ use crate::memory::Budget;
 use crate::names::Records;
 use crate::progress::Progress;
 use crate::stdin::Stdin;
-use crate::work::{Identity, Work, WorkPlace};
+use crate::work::{Identity, Work, WorkPlace, addition_name};
 
 /// Everything that was read: what the engine needs, and what the outputs need.
 pub(crate) struct Intake {
@@ -33,6 +33,8 @@ pub(crate) struct Intake {
     pub(crate) work: Option<Arc<Work>>,
     /// Bytes that the sketches or sets may take that are loaded at a time.
     pub(crate) room: u64,
+    /// What the records are called together if they are added to the index, and can be.
+    pub(crate) addition: Option<String>,
 }
 
 /// Whether the shingles of all records are kept.
@@ -64,6 +66,8 @@ pub(crate) struct Request<'a> {
     pub(crate) resources: &'a ResourceArguments,
     pub(crate) shingles: KeepShingles,
     pub(crate) part: Part,
+    /// Whether what is kept goes into the index that it is compared with.
+    pub(crate) adds: bool,
 }
 
 /// Reads the inputs of a command, once the old and the new ones have passed `check_outputs`, which says how many bytes of
@@ -77,7 +81,7 @@ pub(crate) fn read(
     let Request { input: arguments, resources, .. } = request;
     let budget = Budget::new(resources.memory, resources.threads())?;
     let (mut old, new) = arguments.resolve(&resources.tmp())?;
-    let index = match arguments.against_index() {
+    let mut index = match arguments.against_index() {
         Some(_) if request.part != Part::Everything => {
             bail!("stages compare with files, not with an index; leave that to dedup")
         }
@@ -95,6 +99,10 @@ pub(crate) fn read(
         within: arguments.within.clone(),
         ..arguments.read.options()
     };
+    let addition = if request.adds { addition_name(plan, &options, &new)? } else { None };
+    if let (Some(index), Some(addition)) = (&mut index, &addition) {
+        index.leave_out(addition, progress)?;
+    }
     let old_inputs = old.len();
     let inputs: Vec<Input> = old.into_iter().chain(new).collect();
     let identity = Identity {
@@ -159,7 +167,7 @@ pub(crate) fn read(
     records.check_ids()?;
     let room = gathering.room();
     let work = gathering.state.into_work();
-    Ok(Intake { old, new, items, records, reader, work, room })
+    Ok(Intake { old, new, items, records, reader, work, room, addition })
 }
 
 /// Whether the shingles of all records are kept. Those of compressed inputs are, if they surely fit: to decompress an input

@@ -43,21 +43,29 @@ pub(crate) fn load(index: &mut Index, reader: &Reader, budget: &Budget, progress
     stretches.sort_by_key(|(order, _)| *order);
     let stretches = stretches.into_iter().map(|(_, stretch)| stretch).collect();
     let records = Records::new(reader.inputs().to_vec(), 0, stretches);
-    let replaced = adopt(index, loaded, |record| records.name(record), progress).map_err(|error| {
+    let replaced = adopt(index, loaded, |record| records.name(record), None, progress).map_err(|error| {
         // If it is for an id that stands twice, say where.
         records.check_ids().err().unwrap_or(error)
     })?;
     Ok(Load { records, replaced })
 }
 
-/// Puts the records of these inputs into an index that are `wanted`; `names` are theirs, in input order. `check` tells if the inputs
-/// are still what they were when they got their names.
-pub(crate) fn load_some<'a>(
+/// How records are called that are added to an index.
+pub(crate) struct Called<'a> {
+    /// The records, in input order.
+    pub(crate) names: Vec<Cow<'a, str>>,
+    /// All of them together, if the index is to remember that.
+    pub(crate) addition: Option<&'a str>,
+}
+
+/// Puts the records of these inputs into an index that are `wanted`. `check` tells if the inputs are still what they were when they
+/// got their names.
+pub(crate) fn load_some(
     index: &mut Index,
     reader: &Reader,
     budget: &Budget,
     wanted: impl Fn(RecordNumber) -> bool + Sync,
-    names: &[Cow<'a, str>],
+    called: &Called<'_>,
     check: impl FnOnce() -> lookalike_io::Result<()>,
     progress: &Progress,
 ) -> Result<u64> {
@@ -77,7 +85,7 @@ pub(crate) fn load_some<'a>(
     let states = read_all(reader, budget.threads(), interrupt::flag(), start, take)?;
     let loaded = finish(states.into_iter().map(|(loader, _)| loader).collect())?;
     check()?;
-    adopt(index, loaded, |record| Cow::Borrowed(&*names[record]), progress)
+    adopt(index, loaded, |record| Cow::Borrowed(&*called.names[record]), called.addition, progress)
 }
 
 /// Writes what the loaders still have, all at the same time.
@@ -90,11 +98,15 @@ fn adopt<'a>(
     index: &mut Index,
     loaded: Vec<Loaded>,
     name: impl Fn(usize) -> Cow<'a, str> + Sync,
+    addition: Option<&str>,
     progress: &Progress,
 ) -> Result<u64> {
     progress.begin(Stage::Write, None);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-    let replaced = index.adopt_loaded(loaded, name, now)?;
+    let replaced = match addition {
+        Some(addition) => index.adopt_addition(addition, loaded, name, now)?,
+        None => index.adopt_loaded(loaded, name, now)?,
+    };
     settle(index, progress);
     Ok(replaced)
 }

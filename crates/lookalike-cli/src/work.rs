@@ -76,6 +76,17 @@ impl Seen {
     }
 }
 
+/// A name for what a run over these inputs adds to an index, by which it is known again if the same run is tried again. What can be
+/// read only once has none.
+pub(crate) fn addition_name(plan: &Plan, options: &ReadOptions, inputs: &[Input]) -> Result<Option<String>> {
+    if inputs.iter().any(Input::is_copy) {
+        return Ok(None);
+    }
+    let seen: Vec<Seen> = inputs.iter().map(Seen::of).collect();
+    let settings = serde_json::to_string(plan.settings())?;
+    Ok(Some(format!("{:032x}", Stamp::of(&format!("{settings} {options:?} {seen:?}")).0)))
+}
+
 /// Where the work folder of a run is, if it needs one.
 pub(crate) struct WorkPlace {
     pub(crate) path: PathBuf,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ def test_records_that_are_none(records: Any, kind: type[Exception], says: str) -
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
+        ({"recall": 1}, "for 1 use exact=True"),
         ({"threshold": 7}, "the threshold 7 is out of range; choose one above 0 and up to 1"),
         ({"threshold": float("nan")}, "threshold"),
         ({"recall": 1.0}, "the recall 1 is out of range"),
@@ -188,3 +190,19 @@ def test_what_an_index_refuses_is_named(tmp_path: Path) -> None:
         with pytest.raises(TypeError, match="give a datetime"):
             index.insert("k", "a text", time="yesterday")  # type: ignore[arg-type]
         assert len(index) == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("run with --verify exact and --group anchored", 'run with verify="exact" and group="anchored"'),
+        ("leave --verify out, or use --exact, which", "leave verify= out, or use exact=True, which"),
+        ("with --on-error skip; --input-format", 'with on_error="skip"; input_format='),
+        ("in the file --text.jsonl-- or x--text or --text-like", "in the file --text.jsonl-- or x--text or --text-like"),
+    ],
+)
+def test_advice_names_arguments(typed: str, said: str) -> None:
+    for kind in (la.Error, la.SettingError, la.FilesError, la.ColumnError, la.WorkError):
+        refused = kind(typed)
+        assert str(refused) == said
+        assert str(pickle.loads(pickle.dumps(refused))) == said

@@ -44,6 +44,7 @@ pub(crate) fn run(arguments: &AuditArguments, global: &GlobalArguments) -> Resul
         resources: &arguments.resources,
         shingles: KeepShingles::Yes,
         part: Part::Everything,
+        adds: false,
     };
     let plan = boilerplate::leave_out(arguments.matching.plan()?, &request, &progress)?;
     let report = arguments.report.open()?;
@@ -51,8 +52,15 @@ pub(crate) fn run(arguments: &AuditArguments, global: &GlobalArguments) -> Resul
     let intake = intake::read(&request, check, &plan, &progress)?;
     let records = intake.old.into_iter().chain(intake.new).collect();
     let (audit, outcome) = plan.audit(records, arguments.sample, &progress)?;
-    let found =
-        Found { plan, records: intake.records, outcome, reader: intake.reader, is_against_index: false, work: None };
+    let found = Found {
+        plan,
+        records: intake.records,
+        outcome,
+        reader: intake.reader,
+        is_against_index: false,
+        work: None,
+        addition: None,
+    };
     let report = report.write(&found, Some(&audit), progress.seconds())?;
     progress.finish();
     let mut out = anstream::stdout().lock();

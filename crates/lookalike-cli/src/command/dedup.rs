@@ -17,7 +17,7 @@ use crate::copies::Copies;
 use crate::destinations::{Destinations, Wanted};
 use crate::exit::{Exit, is_closed_pipe};
 use crate::intake::{KeepShingles, Part, Request};
-use crate::load::load_some;
+use crate::load::{Called, load_some};
 use crate::memory::Budget;
 use crate::names::Records;
 use crate::progress::Progress;
@@ -56,6 +56,7 @@ impl DedupArguments {
             resources: &self.resources,
             shingles: KeepShingles::No,
             part,
+            adds: self.output.add,
         }
     }
 
@@ -223,14 +224,15 @@ fn add_kept(index: &mut Index, found: &Found, arguments: &DedupArguments, progre
     let (outcome, resources) = (&found.outcome, &arguments.resources);
     let new = outcome.old()..outcome.len();
     let kept = |record: &usize| outcome.is_kept(*record);
-    let names: Vec<_> = new.clone().filter(kept).map(|record| found.records.name(record)).collect();
+    let names = new.clone().filter(kept).map(|record| found.records.name(record)).collect();
+    let called = Called { names, addition: found.addition.as_deref() };
     let numbers = &outcome.numbers()[new.clone()];
     let is_kept = |number| numbers.binary_search(&number).is_ok_and(|at| outcome.is_kept(new.start + at));
     let budget = Budget::new(resources.memory, resources.threads())?;
     // From the beginning, whatever an interrupted run had read before.
     let reader = Reader::open(found.records.inputs().to_vec(), arguments.input.read.options())?;
     let check = || found.records.new_inputs().try_for_each(|(_, input)| input.check_unchanged());
-    load_some(index, &reader, &budget, is_kept, &names, check, progress)?;
+    load_some(index, &reader, &budget, is_kept, &called, check, progress)?;
     Ok(())
 }
 

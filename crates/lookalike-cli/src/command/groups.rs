@@ -50,6 +50,7 @@ pub(crate) fn run(arguments: &GroupsArguments, global: &GlobalArguments) -> Resu
         resources: &arguments.resources,
         shingles: KeepShingles::No,
         part: Part::Everything,
+        adds: false,
     };
     // A list is nothing beside its inputs.
     let check = |old: &[Input], new: &[Input]| arguments.result.check(arguments.report.file(), old, new).map(|()| 0);

@@ -63,6 +63,8 @@ pub(crate) struct Found {
     /// Whether the old records are items of an index.
     pub(crate) is_against_index: bool,
     work: Option<Arc<Work>>,
+    /// What the records are called together in an index that they are added to.
+    addition: Option<String>,
 }
 
 impl Found {
@@ -114,7 +116,7 @@ impl Ready {
     /// Finds what is alike. Copies that are under way hear what is dropped as soon as that is known.
     fn find(self, copies: Option<&Copies>, progress: &Progress) -> Result<Found> {
         let Self { plan, intake, threads } = self;
-        let Intake { old, new, items, records, reader, work, room } = intake;
+        let Intake { old, new, items, records, reader, work, room, addition } = intake;
         let supply = SecondRead { reader: &reader, records: &records, plan: &plan, threads };
         let supply = ItemsFirst { items: &items, records: supply };
         let hear = copies.map(|copies| |decided: Decided<'_>| copies.hear(&records, decided));
@@ -126,7 +128,7 @@ impl Ready {
         };
         let outcome = plan.finish_with(old, new, &resources, progress)?;
         let is_against_index = !items.is_empty();
-        Ok(Found { plan, records, outcome, reader, is_against_index, work })
+        Ok(Found { plan, records, outcome, reader, is_against_index, work, addition })
     }
 
     /// Does one part of a stage, and leaves it in work files.

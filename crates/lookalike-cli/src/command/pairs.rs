@@ -58,6 +58,7 @@ pub(crate) fn run(arguments: &PairsArguments, global: &GlobalArguments) -> Resul
         resources: &arguments.resources,
         shingles: KeepShingles::No,
         part: Part::Everything,
+        adds: false,
     };
     // A list is nothing beside its inputs.
     let check = |old: &[Input], new: &[Input]| arguments.result.check(arguments.report.file(), old, new).map(|()| 0);

@@ -89,6 +89,7 @@ pub(crate) fn run(arguments: &SweepArguments, global: &GlobalArguments) -> Resul
         resources: &arguments.resources,
         shingles: KeepShingles::No,
         part: Part::Everything,
+        adds: false,
     };
     let found = find(&request, |_, _| Ok(0), &arguments.matching, global, &progress)?;
     let line = |threshold: &f64| Ok(Line::new(*threshold, &found.outcome.summary_at(*threshold)?));

@@ -133,6 +133,37 @@ fn what_was_kept_is_added() {
     assert_eq!(folder.text("out.jsonl"), "");
 }
 
+/// A run that was killed when all was added, or that somebody tries again, must not write that nothing is new.
+#[test]
+fn what_was_added_is_added_again_with_the_same_output() {
+    let corpus = corpus(2_000);
+    let lines: Vec<&str> = corpus.split_inclusive('\n').collect();
+    let folder = Folder::with("1.jsonl", lines[..1000].concat());
+    folder.write("2.jsonl", lines[1000..].concat());
+    folder.write("nothing.jsonl", "");
+    folder.done("index build i nothing.jsonl -t 0.7");
+    let items = |folder: &Folder| folder.done("index info i --json").text().to_owned();
+    let add = |part: u32| {
+        let run = folder.done(&format!("dedup {part}.jsonl --against i --add -o {part}.out -t 0.7"));
+        (folder.text(&format!("{part}.out")), run.stderr.contains("have been added to the index before"))
+    };
+    let first = add(1);
+    assert!(first.0.lines().count() > 300 && !first.1);
+    assert_eq!(add(1), (first.0.clone(), true));
+    let second = add(2);
+    assert!(second.0.lines().count() > 300 && !second.1);
+    let counted = items(&folder);
+    assert_eq!(add(1), (first.0.clone(), true));
+    assert_eq!(add(2), (second.0, true));
+    let count = |info: &str| serde_json::from_str::<serde_json::Value>(info).unwrap()["items"].clone();
+    assert_eq!(count(&items(&folder)), count(&counted));
+    folder.done("index check i");
+    // Other content under the same name is something else.
+    folder.write("1.jsonl", lines[..999].concat());
+    let (out, is_known) = add(1);
+    assert!(!is_known && out.is_empty(), "{out}");
+}
+
 #[test]
 fn what_cannot_be_is_said() {
     let folder = with_index("");

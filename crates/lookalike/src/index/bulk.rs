@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,6 +12,7 @@ use super::analyzer::Analyzer;
 use super::failure::{failed, unwritable};
 use super::folder::{Folder, HiddenColumns};
 use super::live::Live;
+use super::manifest::Addition;
 use super::segment::{Contents, MAGIC, Owners, Segment};
 use super::table::item_of;
 use super::writer::Index;
@@ -73,12 +75,36 @@ impl Index {
         name: impl Fn(usize) -> Cow<'a, str> + Sync,
         time: u64,
     ) -> Result<u64> {
+        self.adopt_as(None, loaded, name, time)
+    }
+
+    /// [`Index::adopt_loaded`], and the addition is remembered under a name, so that somebody who adds the same again can look
+    /// at the index without it ([`Snapshot::without_addition`]). Of very many additions the oldest are forgotten.
+    ///
+    /// [`Snapshot::without_addition`]: super::Snapshot::without_addition
+    pub fn adopt_addition<'a>(
+        &mut self,
+        addition: &str,
+        loaded: Vec<Loaded>,
+        name: impl Fn(usize) -> Cow<'a, str> + Sync,
+        time: u64,
+    ) -> Result<u64> {
+        self.adopt_as(Some(addition), loaded, name, time)
+    }
+
+    fn adopt_as<'a>(
+        &mut self,
+        addition: Option<&str>,
+        loaded: Vec<Loaded>,
+        name: impl Fn(usize) -> Cow<'a, str> + Sync,
+        time: u64,
+    ) -> Result<u64> {
         self.commit()?;
         let files: Vec<String> = loaded.iter().map(|_| self.name_segment()).collect();
-        let adopted = self.own(loaded, &files, name, time).and_then(|added| {
+        let adopted = self.own(loaded, &files, name, time).and_then(|(added, sequences)| {
             refuse_same_ids(&added)?;
             let replaced = self.replaced_by(&added)?;
-            self.adopt(added, &replaced)?;
+            self.adopt(added, &replaced, addition.map(|name| Addition { name: name.into(), sequences }))?;
             Ok(replaced.len() as u64)
         });
         if adopted.is_err() {
@@ -88,14 +114,14 @@ impl Index {
         adopted
     }
 
-    /// Says whose the loaded items are, and gives the segments these names.
+    /// Says whose the loaded items are, and gives the segments these names. Tells their sequences.
     fn own<'a>(
         &mut self,
         loaded: Vec<Loaded>,
         files: &[String],
         name: impl Fn(usize) -> Cow<'a, str> + Sync,
         time: u64,
-    ) -> Result<Vec<Live>> {
+    ) -> Result<(Vec<Live>, Range<u64>)> {
         let mut batches: Vec<(u64, usize)> = loaded.iter().flat_map(|loaded| loaded.batches.iter().copied()).collect();
         batches.sort_unstable();
         let (mut firsts, mut records) = (HashMap::new(), 0);
@@ -116,7 +142,8 @@ impl Index {
             let segment = Segment::open(&folder.path, segment, folder.stamp, slots)?;
             Ok(Live::new(Arc::new(segment)))
         };
-        loaded.into_par_iter().zip(files).map(finish).collect()
+        let added = loaded.into_par_iter().zip(files).map(finish).collect::<Result<_>>()?;
+        Ok((added, sequence..sequence + records as u64))
     }
 
     /// The sequences of the items that have the same ids as these.

@@ -1,5 +1,6 @@
 //! Segments with what is deleted in them.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::segment::Segment;
@@ -60,14 +61,33 @@ impl Live {
             return Ok(());
         }
         let all = self.segment.sequences()?;
-        for item in here.filter_map(|sequence| all.binary_search(sequence).ok()) {
+        let items: Vec<usize> = here.filter_map(|sequence| all.binary_search(sequence).ok()).collect();
+        self.delete_items(items);
+        Ok(())
+    }
+
+    /// Deletes the items with sequences in this range.
+    pub(super) fn delete_range(&mut self, sequences: Range<u64>) -> Result<()> {
+        let (first, last) = self.segment.sequence_bounds();
+        if sequences.start > last || sequences.end <= first {
+            return Ok(());
+        }
+        let all = self.segment.sequences()?;
+        let place = |sequence: u64| all.partition_point(|other| *other < sequence);
+        let items = place(sequences.start)..place(sequences.end);
+        self.delete_items(items);
+        Ok(())
+    }
+
+    fn delete_items(&mut self, items: impl IntoIterator<Item = usize>) {
+        let words = self.segment.len().div_ceil(64);
+        for item in items {
             let bits = Arc::make_mut(&mut self.deleted);
-            bits.words.resize(all.len().div_ceil(64), 0);
+            bits.words.resize(words, 0);
             let word = &mut bits.words[item / 64];
             bits.count += usize::from(*word >> (item % 64) & 1 == 0);
             *word |= 1 << (item % 64);
         }
-        Ok(())
     }
 
     /// The item with this id that is not deleted.

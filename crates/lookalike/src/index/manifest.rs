@@ -1,6 +1,7 @@
 //! The manifest: which files an index is made of. It is replaced as a whole, so the index changes from one state to the
 //! next at once.
 
+use std::ops::Range;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,8 @@ pub(super) const NAME: &str = "manifest";
 const MAGIC: &str = "lookalike index";
 /// The version of everything that is in the folder.
 const VERSION: u32 = 1;
+/// So many additions are remembered.
+const MOST_ADDITIONS: usize = 1000;
 
 /// What an index is made of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,6 +44,17 @@ pub(super) struct Manifest {
     pub(super) next_file: u64,
     /// The sequence of the next item, but for what is in the logs.
     pub(super) next_sequence: u64,
+    /// What was added under a name, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) additions: Vec<Addition>,
+}
+
+/// Items that were added together, under a name by which the same addition is known again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Addition {
+    pub(super) name: String,
+    /// The sequence of the first item, and the one behind the last.
+    pub(super) sequences: Range<u64>,
 }
 
 /// A segment in the manifest.
@@ -64,7 +78,16 @@ impl Manifest {
             logs: Vec::new(),
             next_file: 1,
             next_sequence: 1,
+            additions: Vec::new(),
         }
+    }
+
+    /// Remembers an addition. Those that were made again and the oldest of very many are forgotten.
+    pub(super) fn remember(&mut self, addition: Addition) {
+        self.additions.retain(|earlier| earlier.name != addition.name);
+        self.additions.push(addition);
+        let forgotten = self.additions.len().saturating_sub(MOST_ADDITIONS);
+        self.additions.drain(..forgotten);
     }
 
     pub(super) fn stamp(&self) -> u128 {

@@ -7,7 +7,7 @@ use super::analyzer::Analyzer;
 use super::failure::{damaged, failed, unreadable};
 use super::live::Live;
 use super::log::{self, Frame};
-use super::manifest::{self, Manifest};
+use super::manifest::{self, Addition, Manifest};
 use super::memory;
 use super::segment::Segment;
 use super::stored::StoredColumns;
@@ -35,6 +35,7 @@ pub(super) struct State {
     pub(super) lives: Vec<Live>,
     pub(super) log_bytes: u64,
     pub(super) next_sequence: u64,
+    pub(super) additions: Arc<Vec<Addition>>,
     /// Of the index and the files that it consists of. No two files of an index ever have the same name.
     pub(super) files: u64,
 }
@@ -147,6 +148,17 @@ impl Snapshot {
         }
     }
 
+    /// The index as if nothing had been added under this name ([`Index::adopt_addition`]); None if nothing was. What the addition
+    /// replaced is not there either.
+    ///
+    /// [`Index::adopt_addition`]: super::Index::adopt_addition
+    pub fn without_addition(&self, name: &str) -> Result<Option<Self>> {
+        let Some(addition) = self.0.additions.iter().find(|addition| addition.name == name) else { return Ok(None) };
+        let mut state = State::clone(&self.0);
+        state.lives.iter_mut().try_for_each(|live| live.delete_range(addition.sequences.clone()))?;
+        Ok(Some(Self(Arc::new(state))))
+    }
+
     /// A number that is another one for another index, or another state of it.
     pub fn state(&self) -> u64 {
         combine(&[self.0.files, self.0.log_bytes, self.0.next_sequence])
@@ -205,6 +217,7 @@ impl State {
             lives,
             log_bytes: 0,
             next_sequence: manifest.next_sequence,
+            additions: Arc::new(manifest.additions.clone()),
             files: manifest.files(),
         })
     }

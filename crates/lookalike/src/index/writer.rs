@@ -14,7 +14,7 @@ use super::failure::{damaged, failed, unwritable};
 use super::folder::{Folder, sync_folder};
 use super::live::Live;
 use super::log::{Frame, Log};
-use super::manifest::{self, Listed, Manifest};
+use super::manifest::{self, Addition, Listed, Manifest};
 use super::segment::{Contents, MAGIC, Owners, Segment};
 use super::snapshot::{DELETED_MAGIC, Snapshot, State};
 use crate::batch::Content;
@@ -282,7 +282,7 @@ impl Index {
             self.spill()?;
             let added = self.pending.spilled.clone();
             let deleted: Vec<u64> = self.pending.deleted.iter().copied().collect();
-            self.adopt(added, &deleted)?;
+            self.adopt(added, &deleted, None)?;
         } else if !self.pending.items.is_empty() || !self.pending.deleted.is_empty() {
             self.commit_to_log()?;
         }
@@ -344,8 +344,8 @@ impl Index {
         first
     }
 
-    /// Takes segments that are on disk into the index, and deletes items, at once.
-    pub(super) fn adopt(&mut self, added: Vec<Live>, deleted: &[u64]) -> Result<()> {
+    /// Takes segments that are on disk into the index, and deletes items, at once. The addition is remembered, if it has a name.
+    pub(super) fn adopt(&mut self, added: Vec<Live>, deleted: &[u64], addition: Option<Addition>) -> Result<()> {
         let may_have = |live: &Live| deleted.iter().any(|sequence| live.segment.may_have(*sequence));
         if self.in_memory().iter().any(may_have) {
             // The manifest lists what is deleted in segments; items in the log are deleted by the log.
@@ -356,7 +356,11 @@ impl Index {
         state.lives.iter_mut().try_for_each(|live| live.delete(deleted))?;
         // What is in memory stays behind what is on disk.
         state.lives.sort_by_key(|live| live.segment.name().is_none());
-        self.replace_manifest(&state, |_| {})?;
+        self.replace_manifest(&state, |manifest| {
+            if let Some(addition) = addition {
+                manifest.remember(addition);
+            }
+        })?;
         self.publish(state);
         Ok(())
     }
@@ -407,6 +411,9 @@ impl Index {
     fn publish(&mut self, mut state: State) {
         state.next_sequence = state.next_sequence.max(self.manifest.next_sequence);
         state.files = self.manifest.files();
+        if *state.additions != self.manifest.additions {
+            state.additions = Arc::new(self.manifest.additions.clone());
+        }
         self.committed = Snapshot(Arc::new(state));
     }
 }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use crate::blocks::Blocks;
 use crate::classes::Classes;
 use crate::collection::Collection;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::group::EarlyDecisions;
 use crate::hash::combine;
 use crate::lists::Lists;
@@ -52,7 +52,7 @@ pub(crate) fn verify(
 ) -> Result<Vec<Edge>> {
     let verifier = Verifier::new(collection, classes, watch);
     watch.begin(Stage::Verify, Some(candidates.len() as u64));
-    verifier.load_known(&mut candidates);
+    verifier.load_known(&mut candidates)?;
     match early {
         Some(early) => verifier.find_in_keep_order(&mut candidates, early)?,
         None => verifier.find_unknown(&mut candidates, Shard::ALL)?,
@@ -72,7 +72,7 @@ pub(crate) fn verify_part(
 ) -> Result<()> {
     let verifier = Verifier::new(collection, classes, watch);
     watch.begin(Stage::Verify, Some(shard.range(candidates.len()).len() as u64));
-    verifier.load_known(candidates);
+    verifier.load_known(candidates)?;
     verifier.find_unknown(candidates, shard)
 }
 
@@ -115,13 +115,21 @@ impl<'a> Verifier<'a> {
     }
 
     /// Gives candidates the similarities that an earlier attempt left in work files; those of the others are unknown.
-    fn load_known(&self, candidates: &mut [Edge]) {
+    fn load_known(&self, candidates: &mut [Edge]) -> Result<()> {
+        // Pairs are called by their places, in 32 bits.
+        if u32::try_from(candidates.len()).is_err() {
+            let message = format!("{} pairs would have to be verified, more than {}", candidates.len(), u32::MAX);
+            let advice =
+                "raise the threshold, leave out what many records share with --ignore-common, or verify by estimate";
+            return Err(Error::new(ErrorKind::TooLarge, message).advise(advice));
+        }
         candidates.iter_mut().for_each(|edge| edge.similarity = UNKNOWN);
         let known: Vec<Similarities> = self.work.map_or_else(Vec::new, |work| work.load_all(Similarities::NAME));
         if !known.is_empty() {
             self.watch.reuse(Stage::Verify, known.len() as u64);
         }
         known.iter().for_each(|known| known.give_to(candidates));
+        Ok(())
     }
 
     /// Which classes of these pairs are loaded together.

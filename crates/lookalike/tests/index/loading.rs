@@ -98,6 +98,39 @@ fn a_load_replaces_what_has_the_same_id_wherever_it_is() {
 }
 
 #[test]
+fn an_addition_can_be_looked_away_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    let mut index = create(&path);
+    let texts = texts(120, 5);
+    let mut add = |name: &str, range: std::ops::Range<usize>| {
+        let loaded = load(&mut index, &texts[range.clone()]);
+        index.adopt_addition(name, loaded, |at| Cow::Owned((range.start + at).to_string()), 1).unwrap();
+        index.insert(&format!("beside {name}"), Content::Text("one more"), None).unwrap();
+        index.commit().unwrap();
+    };
+    add("a", 0..40);
+    add("b", 40..80);
+    // The same again, with other sequences.
+    add("a", 0..40);
+    add("c", 80..120);
+    index.compact().unwrap();
+    for snapshot in [index.snapshot(), lookalike::Snapshot::open(&path).unwrap()] {
+        assert_eq!(snapshot.check().unwrap(), 123);
+        assert!(snapshot.without_addition("d").unwrap().is_none());
+        for (name, range) in [("a", 0..40), ("b", 40..80), ("c", 80..120)] {
+            let without = snapshot.without_addition(name).unwrap().unwrap();
+            assert_eq!(without.check().unwrap(), 83);
+            for at in 0..120 {
+                let is_there = without.get(&at.to_string()).unwrap().is_some();
+                assert_eq!(is_there, !range.contains(&at), "{at} without {name}");
+            }
+        }
+        assert_eq!(snapshot.len(), 123);
+    }
+}
+
+#[test]
 fn the_same_id_twice_in_a_load_is_refused_and_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mut index = create(&folder.path().join("index"));
