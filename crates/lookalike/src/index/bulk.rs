@@ -79,7 +79,8 @@ impl Index {
     }
 
     /// [`Index::adopt_loaded`], and the addition is remembered under a name, so that somebody who adds the same again can look
-    /// at the index without it ([`Snapshot::without_addition`]). Of very many additions the oldest are forgotten.
+    /// at the index without it ([`Snapshot::without_addition`]). It takes the place of an earlier one with the same name. Of very
+    /// many additions the oldest are forgotten.
     ///
     /// [`Snapshot::without_addition`]: super::Snapshot::without_addition
     pub fn adopt_addition<'a>(
@@ -103,9 +104,17 @@ impl Index {
         let files: Vec<String> = loaded.iter().map(|_| self.name_segment()).collect();
         let adopted = self.own(loaded, &files, name, time).and_then(|(added, sequences)| {
             refuse_same_ids(&added)?;
-            let replaced = self.replaced_by(&added)?;
-            self.adopt(added, &replaced, addition.map(|name| Addition { name: name.into(), sequences }))?;
-            Ok(replaced.len() as u64)
+            let mut gone = self.replaced_by(&added)?;
+            let replaced = gone.len() as u64;
+            // What the same addition left the last time under other ids goes too.
+            let committed = self.snapshot().0;
+            if let Some(earlier) = addition.and_then(|name| committed.addition(name)) {
+                for live in &committed.lives {
+                    gone.append(&mut live.sequences_in(earlier.clone())?);
+                }
+            }
+            self.adopt(added, &gone, addition.map(|name| Addition { name: name.into(), sequences }))?;
+            Ok(replaced)
         });
         if adopted.is_err() {
             files.iter().for_each(|file| self.discard(file));

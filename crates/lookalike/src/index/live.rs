@@ -68,15 +68,30 @@ impl Live {
 
     /// Deletes the items with sequences in this range.
     pub(super) fn delete_range(&mut self, sequences: Range<u64>) -> Result<()> {
+        let items = self.items_in(sequences)?;
+        self.delete_items(items);
+        Ok(())
+    }
+
+    /// The items with sequences in this range, deleted or not.
+    fn items_in(&self, sequences: Range<u64>) -> Result<Range<usize>> {
         let (first, last) = self.segment.sequence_bounds();
         if sequences.start > last || sequences.end <= first {
-            return Ok(());
+            return Ok(0..0);
         }
         let all = self.segment.sequences()?;
         let place = |sequence: u64| all.partition_point(|other| *other < sequence);
-        let items = place(sequences.start)..place(sequences.end);
-        self.delete_items(items);
-        Ok(())
+        Ok(place(sequences.start)..place(sequences.end))
+    }
+
+    /// The sequences in this range whose items are not deleted.
+    pub(super) fn sequences_in(&self, range: Range<u64>) -> Result<Vec<u64>> {
+        let items = self.items_in(range)?;
+        if items.is_empty() {
+            return Ok(Vec::new());
+        }
+        let all = self.segment.sequences()?;
+        Ok(items.filter(|item| !self.is_deleted(*item as u32)).map(|item| all[item]).collect())
     }
 
     fn delete_items(&mut self, items: impl IntoIterator<Item = usize>) {

@@ -1,5 +1,6 @@
 //! An index as it was at one moment: what readers see, whatever the writer does meanwhile.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use super::segment::Segment;
 use super::stored::StoredColumns;
 use crate::columns::Magic;
 use crate::error::Result;
-use crate::hash::combine;
+use crate::hash::{combine, hash_bytes};
 use crate::plan::Plan;
 
 /// What the file of deleted sequences begins with.
@@ -153,9 +154,10 @@ impl Snapshot {
     ///
     /// [`Index::adopt_addition`]: super::Index::adopt_addition
     pub fn without_addition(&self, name: &str) -> Result<Option<Self>> {
-        let Some(addition) = self.0.additions.iter().find(|addition| addition.name == name) else { return Ok(None) };
+        let Some(sequences) = self.0.addition(name) else { return Ok(None) };
         let mut state = State::clone(&self.0);
-        state.lives.iter_mut().try_for_each(|live| live.delete_range(addition.sequences.clone()))?;
+        state.lives.iter_mut().try_for_each(|live| live.delete_range(sequences.clone()))?;
+        state.files = combine(&[state.files, hash_bytes(name.as_bytes())]);
         Ok(Some(Self(Arc::new(state))))
     }
 
@@ -255,6 +257,11 @@ impl State {
             memory::tidy(&mut self.lives, path, stamp, self.analyzer.slots(), may_go)?;
         }
         Ok(())
+    }
+
+    /// The sequences of what was added under this name.
+    pub(super) fn addition(&self, name: &str) -> Option<Range<u64>> {
+        self.additions.iter().find(|addition| addition.name == name).map(|addition| addition.sequences.clone())
     }
 
     /// The item with this id.

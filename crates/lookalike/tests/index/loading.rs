@@ -114,6 +114,13 @@ fn an_addition_can_be_looked_away_from() {
     // The same again, with other sequences.
     add("a", 0..40);
     add("c", 80..120);
+    // And once more, under other ids: the earlier ones go.
+    let loaded = load(&mut index, &texts[..40]);
+    index.adopt_addition("a", loaded, |at| Cow::Owned(format!("again {at}")), 2).unwrap();
+    assert_eq!(index.snapshot().len(), 123);
+    assert!(index.snapshot().get("7").unwrap().is_none());
+    let loaded = load(&mut index, &texts[..40]);
+    index.adopt_addition("a", loaded, |at| Cow::Owned(at.to_string()), 3).unwrap();
     index.compact().unwrap();
     for snapshot in [index.snapshot(), lookalike::Snapshot::open(&path).unwrap()] {
         assert_eq!(snapshot.check().unwrap(), 123);
@@ -121,6 +128,7 @@ fn an_addition_can_be_looked_away_from() {
         for (name, range) in [("a", 0..40), ("b", 40..80), ("c", 80..120)] {
             let without = snapshot.without_addition(name).unwrap().unwrap();
             assert_eq!(without.check().unwrap(), 83);
+            assert_ne!(without.state(), snapshot.state(), "runs are not gone on with after another answer");
             for at in 0..120 {
                 let is_there = without.get(&at.to_string()).unwrap().is_some();
                 assert_eq!(is_there, !range.contains(&at), "{at} without {name}");
