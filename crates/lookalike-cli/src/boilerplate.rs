@@ -1,5 +1,6 @@
 //! What carries no weight: the shingles of templates (`--ignore`), and those that too many records have (`--ignore-common`).
 
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
@@ -7,6 +8,7 @@ use lookalike::{Plan, Shingler, Stage, Watch};
 use lookalike_io::{Chunk, Input, Inputs, Parsed, Reader, read_all};
 use rayon::prelude::*;
 
+use crate::arguments::InputArguments;
 use crate::gathering::decompressed_bytes;
 use crate::intake::{Part, Request};
 use crate::interrupt;
@@ -72,6 +74,13 @@ pub(crate) fn leave_out(plan: Plan, request: &Request<'_>, progress: &Progress) 
         ignored.append(&mut common_shingles(&plan, request, commonness, progress)?);
     }
     Ok(plan.ignoring(ignored))
+}
+
+/// The files that hold templates, which no output may replace. What can be read only once is not looked at again.
+pub(crate) fn templates(input: &InputArguments, tmp: &Path) -> Result<Vec<Input>> {
+    let is_lasting = |path: &&PathBuf| path.is_file() || path.is_dir() || (!path.exists() && path.as_os_str() != "-");
+    let lasting: Vec<PathBuf> = input.ignore.iter().filter(is_lasting).cloned().collect();
+    Ok(Inputs::resolve(&lasting, None, tmp)?)
 }
 
 /// A shingler that gives shingles by themselves, whether repeats count or not.

@@ -3,26 +3,33 @@
 
 use std::iter::Peekable;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Sender};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, SyncSender};
 use std::thread::JoinHandle;
 
-use anyhow::{Result, anyhow};
-use lookalike::{Decided, Outcome, RecordNumber};
-use lookalike_io::{AtomicFile, FinishedFile, Input, RawSpan, Rewrite, is_copied, rewrite_to_file};
+use anyhow::Result;
+use lookalike::{Decided, Error, Outcome, RecordNumber};
+use lookalike_io::{AtomicFile, FinishedFile, Input, RawSpan, Rewrite, can_be_taken_back, is_copied, rewrite_to_file};
 
 use crate::names::Records;
 
 /// Where there are several inputs, they are copied one after another if they have so many bytes; smaller ones are better
 /// written many at a time.
 const LARGE: u64 = 1 << 25;
+/// So much may be told before it is copied.
+const TOLD_AHEAD: usize = 1 << 16;
+/// Bytes between two questions whether the copies are still wanted.
+const BETWEEN_QUESTIONS: u64 = 1 << 26;
 
 /// Copies of inputs without what is dropped, made beside the run that decides it. Given up before they are finished, they
 /// leave nothing behind.
 pub(crate) struct Copies {
     /// None once there is nothing more to tell.
-    tell: Option<Sender<Told>>,
-    copying: Option<JoinHandle<Result<Vec<FinishedFile>>>>,
+    tell: Option<SyncSender<Told>>,
+    /// Gives nothing if it was given up.
+    copying: Option<JoinHandle<Result<Option<Vec<FinishedFile>>>>>,
+    is_given_up: Arc<AtomicBool>,
     /// How many records have been decided.
     decided: AtomicUsize,
 }
@@ -57,24 +64,29 @@ impl Copies {
             })
             .collect();
         let is_worth_it = copied.len() == 1 || copied.iter().all(|copied| copied.input.size >= LARGE);
-        if !is_worth_it || !copied.iter().all(Copied::can_be_copied) {
+        // Deciding on the way reads inputs in steps, which takes those long that cannot be begun anywhere.
+        let are_plain = records.inputs().iter().all(|input| is_copied(input, Rewrite::default()));
+        if !is_worth_it || !are_plain || !copied.iter().all(Copied::can_be_copied) {
             return None;
         }
-        let (tell, told) = mpsc::channel();
+        let is_given_up = Arc::new(AtomicBool::new(false));
+        let (tell, told) = mpsc::sync_channel(TOLD_AHEAD);
+        let is_unwanted = Arc::clone(&is_given_up);
         let copying = std::thread::spawn(move || {
             let mut told = told.into_iter().peekable();
-            copied.iter().map(|copied| copied.copy(&mut told)).collect()
+            copied.iter().map(|copied| copied.copy(&mut told, &is_unwanted)).collect()
         });
-        Some(Self { tell: Some(tell), copying: Some(copying), decided: AtomicUsize::new(0) })
+        Some(Self { tell: Some(tell), copying: Some(copying), is_given_up, decided: AtomicUsize::new(0) })
     }
 
-    /// Hears what was decided so far.
-    pub(crate) fn hear(&self, records: &Records, decided: Decided<'_>) {
+    /// Hears what was decided so far. If copying has failed there is no use in deciding more.
+    pub(crate) fn hear(&self, records: &Records, decided: Decided<'_>) -> Result<(), Error> {
         let dropped = decided.dropped.iter().map(|record| *record as usize);
-        self.tell(dropped.map(|record| (decided.numbers[record], records.raw_length(record))));
-        // Nothing is left out up to the next record, and so much may be copied.
-        self.tell(decided.numbers.get(decided.behind).map(|number| (*number, 0)));
+        let is_heard = self.tell(dropped.map(|record| (decided.numbers[record], records.raw_length(record))))
+            // Nothing is left out up to the next record, and so much may be copied.
+            && self.tell(decided.numbers.get(decided.behind).map(|number| (*number, 0)));
         self.decided.store(decided.behind, Ordering::Relaxed);
+        if is_heard { Ok(()) } else { Err(Error::cancelled()) }
     }
 
     /// Hears all, and waits until the copies are whole and durable. They have yet to appear.
@@ -85,25 +97,41 @@ impl Copies {
         if let Some(tell) = self.tell.take() {
             let _ = tell.send(Told::Everything);
         }
+        Ok(self.join()?.unwrap_or_default())
+    }
+
+    /// Why copying failed, if it did; otherwise it is given up.
+    pub(crate) fn failure(mut self) -> Option<anyhow::Error> {
+        self.give_up();
+        self.join().err()
+    }
+
+    fn give_up(&mut self) {
+        self.is_given_up.store(true, Ordering::Relaxed);
+        self.tell = None;
+    }
+
+    fn join(&mut self) -> Result<Option<Vec<FinishedFile>>> {
         match self.copying.take().map(JoinHandle::join) {
             Some(Ok(files)) => files,
             Some(Err(panic)) => std::panic::resume_unwind(panic),
-            None => Ok(Vec::new()),
+            None => Ok(None),
         }
     }
 
-    fn tell(&self, spans: impl IntoIterator<Item = (RecordNumber, u32)>) {
-        for (number, length) in spans {
+    /// Whether somebody hears it.
+    fn tell(&self, spans: impl IntoIterator<Item = (RecordNumber, u32)>) -> bool {
+        let Some(tell) = &self.tell else { return false };
+        spans.into_iter().all(|(number, length)| {
             let span = RawSpan { position: number.position(), length: length.into() };
-            // Whoever does not hear it any more has failed, and says so in the end.
-            let _ = self.tell.as_ref().map(|tell| tell.send(Told::LeftOut(number.input(), span)));
-        }
+            tell.send(Told::LeftOut(number.input(), span)).is_ok()
+        })
     }
 }
 
 impl Drop for Copies {
     fn drop(&mut self) {
-        self.tell = None;
+        self.give_up();
         // Until what was written is removed again.
         let _ = self.copying.take().map(JoinHandle::join);
     }
@@ -112,28 +140,36 @@ impl Drop for Copies {
 impl Copied {
     /// Whether it is a copy, and goes where it can be taken back.
     fn can_be_copied(&self) -> bool {
-        let is_new = self.path.metadata().map_or(true, |there| there.is_file());
-        is_new && is_copied(&self.input, Rewrite::to_file(&self.input, &self.path))
+        can_be_taken_back(&self.path) && is_copied(&self.input, Rewrite::to_file(&self.input, &self.path))
     }
 
-    fn copy(&self, told: &mut Peekable<mpsc::IntoIter<Told>>) -> Result<FinishedFile> {
+    /// Nothing if it was given up.
+    fn copy(
+        &self,
+        told: &mut Peekable<mpsc::IntoIter<Told>>,
+        is_unwanted: &AtomicBool,
+    ) -> Result<Option<FinishedFile>> {
         let mut file = AtomicFile::create_with_folders(&self.path)?;
         let bad = self.bad.iter().copied().peekable();
-        let mut left_out = LeftOut { index: self.index, told, bad, behind: 0, is_given_up: false };
+        let (index, size) = (self.index, self.input.size);
+        let mut left_out = LeftOut { index, size, told, bad, is_unwanted, behind: 0, is_given_up: false };
         rewrite_to_file(&self.input, &mut left_out, Rewrite::default(), &mut file)
             .map_err(|error| error.at_file(&self.path))?;
         if left_out.is_given_up {
-            return Err(anyhow!("the run was given up"));
+            return Ok(None);
         }
-        Ok(file.finish()?)
+        Ok(Some(file.finish()?))
     }
 }
 
 /// What is left out of an input, bad or dropped, as it becomes known.
 struct LeftOut<'a, B: Iterator> {
     index: usize,
+    /// Bytes of the input.
+    size: u64,
     told: &'a mut Peekable<mpsc::IntoIter<Told>>,
     bad: Peekable<B>,
+    is_unwanted: &'a AtomicBool,
     /// Where the last stretch ended.
     behind: u64,
     is_given_up: bool,
@@ -148,20 +184,32 @@ impl<B: Iterator<Item = RawSpan>> Iterator for LeftOut<'_, B> {
         }
         // Marks may stand in inputs that are only compared with.
         while self.told.next_if(|told| matches!(told, Told::LeftOut(index, _) if *index < self.index)).is_some() {}
-        let dropped = match self.told.peek() {
+        let is_unwanted = self.is_unwanted.load(Ordering::Relaxed);
+        let dropped = match self.told.peek().filter(|_| !is_unwanted) {
             Some(Told::LeftOut(index, span)) => Some(*span).filter(|_| *index == self.index),
             Some(Told::Everything) => None,
             None => {
                 // There is no more to come. What would be copied is of no use to anybody.
                 self.is_given_up = true;
-                return Some(RawSpan { position: self.behind, length: u64::MAX - self.behind });
+                return Some(RawSpan { position: self.behind, length: self.size.saturating_sub(self.behind) });
             }
         };
-        let is_before = |bad: &RawSpan| dropped.is_none_or(|dropped| bad.position < dropped.position);
-        let next = self.bad.next_if(is_before).or_else(|| {
-            self.told.next_if(|_| dropped.is_some());
-            dropped
-        })?;
+        let bad = self.bad.peek().copied();
+        let end = RawSpan { position: self.size, length: 0 };
+        let next = [dropped, bad, Some(end)].into_iter().flatten().min_by_key(|span| span.position)?;
+        // A long stretch is copied in parts: nothing is left out between them, but it may not be wanted any more.
+        let part = self.behind + BETWEEN_QUESTIONS;
+        if part < next.position {
+            self.behind = part;
+            return Some(RawSpan { position: part, length: 0 });
+        }
+        if bad == Some(next) {
+            self.bad.next();
+        } else if dropped == Some(next) {
+            self.told.next();
+        } else {
+            return None;
+        }
         self.behind = next.position + next.length;
         Some(next)
     }

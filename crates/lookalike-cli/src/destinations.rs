@@ -1,13 +1,19 @@
 //! Where the records of `dedup` go, decided and checked before anything is read.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use lookalike_io::error::Shown;
 use lookalike_io::input::format_by_name;
-use lookalike_io::{Compression, Format, Input, is_folder_output, plan_outputs, refuse_overwriting, remove_abandoned};
+use lookalike_io::{
+    Compression, Format, Input, check_writable, is_folder_output, plan_outputs, refuse_overwriting, remove_abandoned,
+};
 
 use crate::estimate::COMPRESSION_RATIO;
+
+/// What stands for standard output.
+pub(crate) const STDOUT: &str = "-";
 
 /// Where the records of each new input go.
 #[derive(Debug)]
@@ -52,6 +58,12 @@ impl Destinations {
         let all: Vec<&Path> = files.iter().map(PathBuf::as_path).chain(wanted.lists.iter().copied()).collect();
         refuse_overwriting(old, &all)?;
         refuse_overwriting(new, &all)?;
+        // One stands for all: they share a folder, and a run of hours should not end with what could be told at once.
+        files.first().map_or(Ok(()), |first| check_writable(first))?;
+        let to_stdout = usize::from(matches!(destinations, Self::Stdout));
+        if to_stdout + wanted.lists.iter().filter(|list| list.as_os_str() == STDOUT).count() > 1 {
+            bail!("only one output can go to standard output; name files for the others");
+        }
         let mut places: Vec<(PathBuf, &Path)> = all.iter().map(|path| (place(path), *path)).collect();
         places.sort_unstable();
         if let Some(twice) = places.windows(2).find(|pair| pair[0].0 == pair[1].0) {
@@ -81,8 +93,14 @@ impl Destinations {
     fn to_files(wanted: &Wanted<'_>, output: &Path, new: &[Input]) -> Result<Self> {
         let into_folder = is_folder_output(wanted.typed, new);
         if let ([input], false) = (new, into_folder) {
-            if output.is_dir() {
+            if output.is_dir() || output.as_os_str().as_bytes().ends_with(b"/") {
                 bail!("the output {} is a folder; name a file in it", Shown(output));
+            }
+            if let Some(packer) = Compression::unknown_by_name(output) {
+                bail!(
+                    "{} is named as {packer} names its files, which is not written; end it in .gz or .zst, or in neither",
+                    Shown(output)
+                );
             }
             let told = format_by_name(output).filter(|told| has_a_shape(*told) && *told != input.format);
             if let Some(told) = told {

@@ -109,13 +109,20 @@ impl Gathering<'_> {
         let work = self.work()?;
         self.state.is_spilling.store(true, Ordering::Relaxed);
         let (mut taken, mut orders) = (Vec::new(), HashSet::new());
-        let mut read = 0;
+        let (mut read, mut is_whole) = (0, true);
         for (sketched, attached) in work.load(self.progress)? {
             // Attached are the chunk's order, how much of the file it is, and its records' names.
-            let Some((numbers, names)) = attached.split_first_chunk::<16>() else { continue };
+            // What another build wrote may be sound and still not be understood; then it is read again.
+            let Some((numbers, names)) = attached.split_first_chunk::<16>() else {
+                is_whole = false;
+                continue;
+            };
             let (order, file_bytes) = numbers.split_at(8);
             let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
-            let Some(stretch) = Stretch::from_bytes(names, inputs) else { continue };
+            let Some(stretch) = Stretch::from_bytes(names, inputs) else {
+                is_whole = false;
+                continue;
+            };
             // Two programs may have read the same chunk at the same time: a queue that tries again, say.
             if !orders.insert(number(order)) {
                 continue;
@@ -132,7 +139,7 @@ impl Gathering<'_> {
                 self.progress.note(&format!("going on with an interrupted run, of which {share:.0} % were read"));
             }
         }
-        let is_all = work.has_read_all()?;
+        let is_all = is_whole && work.has_read_all()?;
         if self.part == Part::AfterSketching && !is_all {
             bail!(NOT_SKETCHED);
         }

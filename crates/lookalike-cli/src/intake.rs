@@ -2,16 +2,18 @@
 //! allowed.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use lookalike::index::OldItem;
 use lookalike::{Method, Plan, Shard, Sketched, Stage, Watch};
+use lookalike_io::error::Shown;
 use lookalike_io::{Compression, Input, ReadOptions, Reader, read_all};
 
 use crate::against::AgainstIndex;
 use crate::arguments::{InputArguments, ResourceArguments};
+use crate::boilerplate::templates;
 use crate::estimate::check_disk;
 use crate::gathering::{Gatherer, Gathering, GatheringState, LONG_RUN_BYTES, decompressed_bytes};
 use crate::interrupt;
@@ -88,8 +90,10 @@ pub(crate) fn read(
         Some(path) => Some(AgainstIndex::open(path, plan, arguments.within.is_some(), &resources.tmp())?),
         None => None,
     };
+    note_passed_over(&arguments.passed_over()?, progress);
     old.extend(index.as_ref().map(|index| index.input.clone()));
-    let output_bytes = check_outputs(&old, &new)?;
+    let read_besides = templates(arguments, &resources.tmp())?.into_iter().chain(old.iter().cloned());
+    let output_bytes = check_outputs(&read_besides.collect::<Vec<_>>(), &new)?;
     if let Some(output) = request.output {
         let advice = "name one on another disk; if you know that much will be dropped, write to standard output";
         check_disk(output, output_bytes, "the output", advice)?;
@@ -168,6 +172,22 @@ pub(crate) fn read(
     let room = gathering.room();
     let work = gathering.state.into_work();
     Ok(Intake { old, new, items, records, reader, work, room, addition })
+}
+
+/// Says which files of folders are not read.
+fn note_passed_over(files: &[PathBuf], progress: &Progress) {
+    const SHOWN: usize = 3;
+    if files.is_empty() {
+        return;
+    }
+    let names: Vec<String> = files.iter().take(SHOWN).map(|file| Shown(file).to_string()).collect();
+    let more = if files.len() > SHOWN { ", …" } else { "" };
+    progress.note(&format!(
+        "passed over in folders, as their names tell no format: {} ({}{more}); name such files or globs of them, or say what \
+         all are with --input-format",
+        files.len(),
+        names.join(", ")
+    ));
 }
 
 /// Whether the shingles of all records are kept. Those of compressed inputs are, if they surely fit: to decompress an input

@@ -11,6 +11,7 @@ use lookalike_io::{AtomicFile, Compression, FinishedFile};
 use serde_json::json;
 
 use crate::arguments::ResultFormat;
+use crate::destinations::STDOUT;
 
 /// One value of a row.
 #[derive(Clone, Copy, Debug)]
@@ -41,15 +42,15 @@ pub(crate) enum Sink {
 }
 
 impl Sink {
-    /// The file, or standard output where there is none.
+    /// The file, or standard output where there is none or it is called `-`.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
         use std::os::fd::AsFd;
         match path {
             Some(path) if Compression::by_name(path).is_some() => {
                 bail!("lists are not compressed, but {} is named so; leave the ending out", Shown(path))
             }
-            Some(path) => Ok(Self::File(Box::new(AtomicFile::create(path)?))),
-            None => {
+            Some(path) if path.as_os_str() != STDOUT => Ok(Self::File(Box::new(AtomicFile::create(path)?))),
+            _ => {
                 // A handle of its own: std's standard output would be flushed at every line.
                 let stdout = io::stdout().as_fd().try_clone_to_owned()?;
                 Ok(Self::Stdout(BufWriter::with_capacity(1 << 16, File::from(stdout))))

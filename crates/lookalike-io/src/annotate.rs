@@ -7,6 +7,7 @@ use crate::compression::CompressedWriter;
 use crate::csv;
 use crate::error::{Error, Result};
 use crate::input::Input;
+use crate::json::walk_members;
 use crate::line_records::line_end;
 use crate::options::Format;
 use crate::parquet;
@@ -76,7 +77,7 @@ fn annotate_spans(
         reader.seek(span.position)?;
         reader.read(span.length, &mut record)?;
         annotated.clear();
-        append(&record, &annotation, &mut annotated)?;
+        append(&record, &annotation, &mut annotated).map_err(|error| error.at_file(&input.name))?;
         out.write_all(&annotated).map_err(Error::sink)?;
     }
     out.finish(how)
@@ -87,6 +88,11 @@ fn annotate_object(record: &[u8], annotation: &Annotation, out: &mut Vec<u8>) ->
     let Some(brace) = record[..end].iter().rposition(|byte| *byte == b'}') else {
         return Err(Error::new("a record to annotate is not an object any more").advise("run again"));
     };
+    // Found by its letters first: hardly any record has it.
+    if memchr::memmem::find(&record[..brace], b"\"lookalike\"").is_some() && has_member(&record[..end], "lookalike") {
+        return Err(Error::new("a record has a member lookalike already, which annotations would repeat")
+            .advise("rename it or leave it out first"));
+    }
     let before = record[..brace].trim_ascii_end();
     out.extend_from_slice(&record[..brace]);
     if before.last() != Some(&b'{') {
@@ -100,6 +106,15 @@ fn annotate_object(record: &[u8], annotation: &Annotation, out: &mut Vec<u8>) ->
     out.extend_from_slice(format!(",\"size\":{},\"similarity\":{similarity}}}", annotation.size).as_bytes());
     out.extend_from_slice(&record[brace..]);
     Ok(())
+}
+
+/// Whether an object has a member of this name, at its top.
+fn has_member(object: &[u8], name: &str) -> bool {
+    let mut is_there = false;
+    let text = std::str::from_utf8(object).unwrap_or_default();
+    // It is an object: it was read as one before.
+    let _ = walk_members(text, |_| {}, |key, _| is_there |= key == name);
+    is_there
 }
 
 fn write_json_string(text: &str, out: &mut Vec<u8>) {

@@ -71,9 +71,14 @@ impl Input {
         if metadata.len() > RecordNumber::MAX_POSITION {
             return Err(Error::new("the file is larger than a terabyte").at_file(name).advise("split it"));
         }
-        let mut start = [0; 4];
+        let mut start = [0; 6];
         let count = read_up_to(&mut File::open(&path).map_err(|error| unreadable(name, error))?, &mut start)
             .map_err(|error| unreadable(name, error))?;
+        if let Some(packer) = Compression::unknown(&start[..count]) {
+            return Err(Error::new(format!("the file was made by {packer}, which is not read"))
+                .at_file(name)
+                .advise("unpack it first; gzip and zstd are read as they are"));
+        }
         let compression = Compression::detect(&start[..count]);
         let format = match format.or_else(|| format_by_name(name)) {
             Some(format) => format,
@@ -125,7 +130,8 @@ impl Input {
 
 /// The format that a file's name tells, a compression's ending set aside.
 pub fn format_by_name(path: &Path) -> Option<Format> {
-    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    // Only the ending counts, so what is no UTF-8 before it does not matter.
+    let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
     let name = [".gz", ".zst", ".zstd"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
     let (_, extension) = name.rsplit_once('.')?;
     Some(match extension {

@@ -1,10 +1,13 @@
 //! Outputs that appear whole or not at all.
+//!
+//! A link is followed: what it leads to is replaced, not the link.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{File, Permissions};
+use std::fs::{File, Metadata, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tempfile::TempPath;
 
@@ -14,6 +17,10 @@ use crate::error::{Error, Result, Shown};
 const BUFFER_BYTES: usize = 1 << 17;
 /// The longest file name that a temporary name still repeats.
 const MAX_REPEATED_NAME: usize = 200;
+/// Links that are followed, one after another.
+const MOST_LINKS: usize = 40;
+/// Finished files that stay open, and so locked, until they appear: a program may have only so many.
+const MOST_HELD: usize = 256;
 
 /// A file that takes its name only once it is whole.
 ///
@@ -31,16 +38,19 @@ pub struct AtomicFile {
 impl AtomicFile {
     /// Starts a file in a folder that exists.
     pub fn create(path: &Path) -> Result<Self> {
-        if let Ok(metadata) = path.metadata() {
-            if metadata.is_dir() {
-                return Err(Error::new(format!("the output {} is a folder", Shown(path)))
-                    .at_file(path)
-                    .advise("name a file; only several inputs are written to a folder"));
-            }
-            if !metadata.is_file() {
-                let file = File::options().write(true).open(path).map_err(|error| write_error(path, error))?;
+        let path = &match Target::of(path)? {
+            Target::Named(path) => path,
+            Target::Open => {
+                // Behind what others have written there.
+                let file = File::options().append(true).open(path).map_err(|error| write_error(path, error))?;
                 return Ok(Self { out: BufWriter::with_capacity(BUFFER_BYTES, file), hidden: None, path: path.into() });
             }
+        };
+        let before = path.metadata().ok();
+        if before.as_ref().is_some_and(Metadata::is_dir) {
+            return Err(Error::new(format!("the output {} is a folder", Shown(path)))
+                .at_file(path)
+                .advise("name a file; only several inputs are written to a folder"));
         }
         let folder = folder_of(path);
         if !folder.is_dir() {
@@ -55,6 +65,10 @@ impl AtomicFile {
             .tempfile_in(folder)
             .map_err(|error| write_error(path, error))?
             .into_parts();
+        // Who may read the file that is replaced, and nobody else, may read the new one.
+        if let Some(before) = before {
+            file.set_permissions(before.permissions()).map_err(|error| write_error(path, error))?;
+        }
         // Held until the file is closed: it tells others that somebody still writes here.
         let _ = file.try_lock();
         Ok(Self { out: BufWriter::with_capacity(BUFFER_BYTES, file), hidden: Some(hidden), path: path.into() })
@@ -62,7 +76,8 @@ impl AtomicFile {
 
     /// Starts a file, and makes the folders that it stands in.
     pub fn create_with_folders(path: &Path) -> Result<Self> {
-        let folder = folder_of(path);
+        let Target::Named(target) = Target::of(path)? else { return Self::create(path) };
+        let folder = folder_of(&target);
         std::fs::create_dir_all(folder).map_err(|error| write_error(folder, error))?;
         Self::create(path)
     }
@@ -85,7 +100,11 @@ impl AtomicFile {
         if self.hidden.is_some() {
             self.out.get_ref().sync_all().map_err(failed)?;
         }
-        let content = self.hidden.map_or(Finished::Written, Finished::Hidden);
+        let (file, _) = self.out.into_parts();
+        let content = match self.hidden {
+            Some(hidden) => Finished::Hidden(hidden, Held::new(file)),
+            None => Finished::Written,
+        };
         Ok(FinishedFile { content, path: self.path })
     }
 
@@ -103,10 +122,84 @@ pub struct FinishedFile {
     path: PathBuf,
 }
 
+/// A finished file that stays open: as long as its lock is held, nobody takes it for one that a killed program left.
+#[derive(Debug)]
+struct Held {
+    _file: File,
+}
+
+/// How many are.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+impl Held {
+    fn new(file: File) -> Option<Self> {
+        let has_room = HELD.fetch_add(1, Ordering::Relaxed) < MOST_HELD;
+        let held = Self { _file: file };
+        // Counted out again where it is not kept.
+        has_room.then_some(held)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        HELD.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Where an output goes.
+enum Target {
+    /// A file, which need not exist.
+    Named(PathBuf),
+    /// What is there already: a device, a pipe, or what the program has open.
+    Open,
+}
+
+impl Target {
+    fn of(path: &Path) -> Result<Self> {
+        let mut at = path.to_path_buf();
+        for _ in 0..MOST_LINKS {
+            // Links there lead to open files, which have no place of their own.
+            if at.starts_with("/proc") || at.starts_with("/dev/fd") {
+                return Ok(Self::Open);
+            }
+            match at.read_link() {
+                Ok(link) => at = folder_of(&at).join(link),
+                Err(_) if at.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) => {
+                    return Ok(Self::Open);
+                }
+                Err(_) => return Ok(Self::Named(at)),
+            }
+        }
+        Err(Error::new(format!("the output {} is a link that leads nowhere", Shown(path)))
+            .at_file(path)
+            .advise("name another output"))
+    }
+}
+
+/// Whether an output could be taken back: not if it goes straight to a device or a pipe.
+pub fn can_be_taken_back(path: &Path) -> bool {
+    matches!(Target::of(path), Ok(Target::Named(_)))
+}
+
+/// An error if no file can be made where an output will be. Nothing is left behind.
+pub fn check_writable(path: &Path) -> Result<()> {
+    let Target::Named(target) = Target::of(path)? else { return Ok(()) };
+    // Folders may have yet to be made.
+    let there = folder_of(&target).ancestors().find(|folder| folder.exists() || folder.as_os_str().is_empty());
+    let folder = there.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        return Err(Error::new(format!("{} is a file, and the output needs a folder of that name", Shown(folder)))
+            .at_file(path)
+            .advise("name another output"));
+    }
+    let probe = tempfile::Builder::new().prefix(&hidden_prefix(path)).suffix(".tmp").tempfile_in(folder);
+    probe.map(drop).map_err(|error| write_error(path, error))
+}
+
 /// What is to appear.
 #[derive(Debug)]
 enum Finished {
-    Hidden(TempPath),
+    Hidden(TempPath, Option<Held>),
     /// A device or a pipe, which was written to directly.
     Written,
     /// No file: what stands under the name goes away.
@@ -123,7 +216,7 @@ impl FinishedFile {
     pub fn appear(self) -> Result<()> {
         let failed = |error| write_error(&self.path, error);
         match self.content {
-            Finished::Hidden(hidden) => hidden.persist(&self.path).map_err(|error| failed(error.error))?,
+            Finished::Hidden(hidden, _held) => hidden.persist(&self.path).map_err(|error| failed(error.error))?,
             Finished::Written => return Ok(()),
             Finished::Nothing => match std::fs::remove_file(&self.path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -147,9 +240,11 @@ impl Write for AtomicFile {
 
 /// Removes what a killed program left behind of these outputs: hidden files whose lock nobody holds.
 pub fn remove_abandoned<'a>(outputs: impl IntoIterator<Item = &'a Path>) {
-    let mut folders: HashMap<&Path, HashSet<String>> = HashMap::new();
+    let mut folders: HashMap<PathBuf, HashSet<String>> = HashMap::new();
     for path in outputs {
-        folders.entry(folder_of(path)).or_default().insert(hidden_prefix(path));
+        if let Ok(Target::Named(path)) = Target::of(path) {
+            folders.entry(folder_of(&path).into()).or_default().insert(hidden_prefix(&path));
+        }
     }
     for (folder, prefixes) in folders {
         for entry in folder.read_dir().into_iter().flatten().flatten() {
@@ -193,7 +288,7 @@ fn folder_of(path: &Path) -> &Path {
 
 fn hidden_prefix(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    if name.len() <= MAX_REPEATED_NAME { format!(".{name}.") } else { ".lookalike.".to_owned() }
+    if name.len() <= MAX_REPEATED_NAME { format!(".{name}.lookalike-") } else { ".lookalike-".to_owned() }
 }
 
 #[cfg(test)]
@@ -216,7 +311,7 @@ mod tests {
         file.write_all(b"new").unwrap();
         assert!(!path.exists());
         let hidden = names(path.parent().unwrap());
-        assert!(hidden[0].starts_with(".out.jsonl.") && hidden[0].ends_with(".tmp"), "{hidden:?}");
+        assert!(hidden[0].starts_with(".out.jsonl.lookalike-") && hidden[0].ends_with(".tmp"), "{hidden:?}");
         file.commit().unwrap();
         assert_eq!(names(path.parent().unwrap()), ["out.jsonl"]);
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
@@ -240,14 +335,69 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
         let living = AtomicFile::create(&path).unwrap();
-        for name in [".out.aB3xYz.tmp", ".out.txt.aB3xYz.tmp", ".out.more.tmp"] {
+        let finished = AtomicFile::create(&path).unwrap().finish().unwrap();
+        for name in [".out.lookalike-aB3xYz.tmp", ".out.txt.lookalike-aB3xYz.tmp", ".out.backup.tmp"] {
             std::fs::write(folder.path().join(name), "left").unwrap();
         }
         remove_abandoned([path.as_path()]);
         let left = names(folder.path());
-        assert_eq!(left.len(), 3, "{left:?}");
-        assert!(!left.contains(&".out.aB3xYz.tmp".into()));
+        assert_eq!(left.len(), 4, "{left:?}");
+        assert!(!left.contains(&".out.lookalike-aB3xYz.tmp".into()));
+        finished.appear().unwrap();
         living.commit().unwrap();
+    }
+
+    #[test]
+    fn links_are_followed_and_permissions_kept() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("sub")).unwrap();
+        std::fs::write(at("sub/target"), "before").unwrap();
+        std::fs::set_permissions(at("sub/target"), Permissions::from_mode(0o600)).unwrap();
+        symlink("sub/target", at("link")).unwrap();
+        symlink("link", at("link to it")).unwrap();
+        symlink("sub/new", at("dangling")).unwrap();
+        for (link, target) in [("link to it", "sub/target"), ("dangling", "sub/new")] {
+            let mut file = AtomicFile::create_with_folders(&at(link)).unwrap();
+            file.write_all(b"after").unwrap();
+            file.commit().unwrap();
+            assert_eq!(std::fs::read(at(target)).unwrap(), b"after");
+            assert!(at(link).is_symlink() && !at(target).is_symlink());
+        }
+        assert_eq!(at("sub/target").metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        symlink("round", at("round")).unwrap();
+        assert!(AtomicFile::create(&at("round")).unwrap_err().to_string().contains("leads nowhere"));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_is_open_is_written_to() {
+        use std::os::fd::AsRawFd;
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("open"), folder.path().join("link"));
+        let open = File::create(&path).unwrap();
+        (&open).write_all(b"one ").unwrap();
+        std::os::unix::fs::symlink(format!("/proc/self/fd/{}", open.as_raw_fd()), &link).unwrap();
+        assert!(!can_be_taken_back(&link) && can_be_taken_back(&path));
+        let mut file = AtomicFile::create(&link).unwrap();
+        file.write_all(b"two").unwrap();
+        file.commit().unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read(&path).unwrap(), b"one two");
+    }
+
+    #[test]
+    fn where_nothing_can_be_written_is_told_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("file"), "").unwrap();
+        check_writable(&at("new/folders/out")).unwrap();
+        check_writable(&at("out")).unwrap();
+        assert!(check_writable(&at("file/out")).unwrap_err().to_string().contains("is a file"));
+        assert_eq!(names(folder.path()), ["file"]);
+        #[cfg(target_os = "linux")]
+        assert!(check_writable(Path::new("/sys/out")).is_err());
     }
 
     #[test]

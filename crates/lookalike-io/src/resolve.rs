@@ -61,9 +61,23 @@ impl Inputs {
     }
 }
 
+/// The files in these folders whose names tell no format, so that they are passed over.
+pub fn passed_over(arguments: &[PathBuf], format: Option<Format>) -> Result<Vec<PathBuf>> {
+    let mut over = Vec::new();
+    if format.is_none() {
+        for folder in arguments.iter().filter(|argument| argument.is_dir()) {
+            let mut all = Vec::new();
+            walk(folder, Path::new(""), |_| true, &mut all)?;
+            over.extend(all.into_iter().filter(|file| format_by_name(file).is_none()).map(|file| folder.join(file)));
+        }
+    }
+    over.sort();
+    Ok(over)
+}
+
 fn resolve_folder(folder: &Path, format: Option<Format>, tmp_dir: &Path, inputs: &mut Vec<Input>) -> Result<()> {
     let mut found = Vec::new();
-    walk(folder, Path::new(""), format, &mut found)?;
+    walk(folder, Path::new(""), |file| format.is_some() || format_by_name(file).is_some(), &mut found)?;
     if found.is_empty() {
         let advice = match format {
             Some(_) => "name a folder with files that are not hidden",
@@ -82,8 +96,9 @@ fn resolve_folder(folder: &Path, format: Option<Format>, tmp_dir: &Path, inputs:
     Ok(())
 }
 
-/// Lists the files under a folder. Links to files are followed, links to folders are not: they can go round in circles.
-fn walk(root: &Path, under: &Path, format: Option<Format>, found: &mut Vec<PathBuf>) -> Result<()> {
+/// Lists the files under a folder that are wanted. Links to files are followed, links to folders are not: they can go round in
+/// circles.
+fn walk(root: &Path, under: &Path, is_wanted: impl Fn(&Path) -> bool + Copy, found: &mut Vec<PathBuf>) -> Result<()> {
     let folder = root.join(under);
     let cannot_list = |error| Error::io("cannot list", &folder, error).advise("check its permissions");
     for entry in folder.read_dir().map_err(cannot_list)? {
@@ -95,10 +110,8 @@ fn walk(root: &Path, under: &Path, format: Option<Format>, found: &mut Vec<PathB
         let relative = under.join(&name);
         let kind = entry.file_type().map_err(cannot_list)?;
         if kind.is_dir() {
-            walk(root, &relative, format, found)?;
-        } else if (kind.is_file() || entry.path().is_file())
-            && (format.is_some() || format_by_name(&relative).is_some())
-        {
+            walk(root, &relative, is_wanted, found)?;
+        } else if is_wanted(&relative) && (kind.is_file() || entry.path().is_file()) {
             found.push(relative);
         }
     }
@@ -114,33 +127,87 @@ fn is_glob(path: &Path) -> bool {
 }
 
 fn resolve_glob(argument: &Path, format: Option<Format>, tmp_dir: &Path, inputs: &mut Vec<Input>) -> Result<()> {
-    let bad = |why: String| Error::new(format!("{} is not a glob: {why}", Shown(argument))).at_file(argument);
-    let pattern = argument.to_str().ok_or_else(|| bad("it is not UTF-8".into()))?;
-    // Hidden files are passed over below: the glob's own option for that cannot stand names that are not UTF-8.
-    let shows_hidden = pattern.split('/').any(|part| part.starts_with('.') && is_glob(Path::new(part)));
-    let is_named = |name: &OsStr| argument.iter().any(|part| part == name);
-    let matches = glob::glob(pattern).map_err(|error| bad(error.to_string()))?;
+    let bad = |why: &str| Error::new(format!("{} is not a glob: {why}", Shown(argument))).at_file(argument);
+    argument.to_str().ok_or_else(|| bad("it is not UTF-8"))?;
+    let parts =
+        argument.iter().map(|part| GlobPart::of(part).map_err(|error| bad(error.msg))).collect::<Result<Vec<_>>>()?;
     let mut found = Vec::new();
-    for path in matches {
-        let path = path.map_err(|error| {
-            let path = error.path().to_path_buf();
-            Error::io("cannot list", &path, error.into()).advise("check its permissions")
-        })?;
-        let is_shown = shows_hidden || path.iter().all(|name| !is_hidden(name) || is_named(name));
-        if is_shown && path.is_file() {
-            found.push(path);
-        }
-    }
+    expand(Path::new(""), &parts, &mut found)?;
     if found.is_empty() {
         return Err(Error::new(format!("no file matches {}", Shown(argument)))
             .at_file(argument)
             .advise("check the pattern"));
     }
     found.sort_by(|left, right| left.as_os_str().as_bytes().cmp(right.as_os_str().as_bytes()));
+    found.dedup();
     let root = literal_root(argument);
     for path in found {
         let relative = path.strip_prefix(&root).unwrap_or(&path).to_path_buf();
         inputs.push(Input::from_file(&path, &relative, format, tmp_dir)?);
+    }
+    Ok(())
+}
+
+/// What stands between two slashes of a glob.
+enum GlobPart<'a> {
+    Name(&'a OsStr),
+    Pattern {
+        pattern: glob::Pattern,
+        shows_hidden: bool,
+    },
+    /// `**`: any number of folders.
+    Folders,
+}
+
+impl<'a> GlobPart<'a> {
+    fn of(part: &'a OsStr) -> std::result::Result<Self, glob::PatternError> {
+        if part == "**" {
+            return Ok(Self::Folders);
+        }
+        if !is_glob(Path::new(part)) {
+            return Ok(Self::Name(part));
+        }
+        Ok(Self::Pattern { pattern: glob::Pattern::new(&part.to_string_lossy())?, shows_hidden: is_hidden(part) })
+    }
+}
+
+/// Lists the files that match a glob under a folder. Hidden ones are passed over unless they are asked for. Names that are no UTF-8
+/// are matched by what can be read of them, so that none is left out in silence.
+fn expand(folder: &Path, parts: &[GlobPart<'_>], found: &mut Vec<PathBuf>) -> Result<()> {
+    let Some((part, rest)) = parts.split_first() else {
+        if folder.is_file() {
+            found.push(folder.into());
+        }
+        return Ok(());
+    };
+    if let GlobPart::Name(name) = part {
+        return expand(&folder.join(name), rest, found);
+    }
+    let listed = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    if !listed.is_dir() {
+        return Ok(());
+    }
+    if matches!(part, GlobPart::Folders) {
+        expand(folder, rest, found)?;
+    }
+    let cannot_list = |error| Error::io("cannot list", listed, error).advise("check its permissions");
+    for entry in listed.read_dir().map_err(cannot_list)? {
+        let entry = entry.map_err(cannot_list)?;
+        let name = entry.file_name();
+        match part {
+            // Links to folders can go round in circles.
+            GlobPart::Folders if !is_hidden(&name) && entry.file_type().map_err(cannot_list)?.is_dir() => {
+                expand(&folder.join(&name), parts, found)?;
+            }
+            // At the end, all files in them are meant.
+            GlobPart::Folders if !is_hidden(&name) && rest.is_empty() => expand(&folder.join(&name), rest, found)?,
+            GlobPart::Pattern { pattern, shows_hidden }
+                if (*shows_hidden || !is_hidden(&name)) && pattern.matches(&name.to_string_lossy()) =>
+            {
+                expand(&folder.join(&name), rest, found)?;
+            }
+            _ => {}
+        }
     }
     Ok(())
 }
@@ -202,8 +269,36 @@ mod tests {
         assert_eq!(list(&["b.jsonl", "a.jsonl"], None), ["b.jsonl", "a.jsonl"]);
         assert_eq!(list(&["?.jsonl"], None), ["a.jsonl", "b.jsonl"]);
         assert_eq!(list(&["a/**/*.txt"], None), ["y/x.txt"]);
+        assert_eq!(list(&["**/*.csv"], None), ["a/z.csv"]);
+        assert_eq!(list(&["**/y/x.*"], None), ["a/y/x.txt"]);
+        assert_eq!(list(&["a/**"], None), ["y/x.txt", "z.csv"]);
+        assert_eq!(list(&["[ab]*/?.csv"], None), ["a/z.csv"]);
+        assert_eq!(list(&[".*.jsonl"], None), [".hidden.jsonl"]);
+        assert_eq!(list(&["a/.git/*"], None), ["x.txt"]);
         assert_eq!(list(&["[x].jsonl"], None), ["[x].jsonl"], "a file of that very name is meant");
         assert_eq!(list(&["notes.bin"], None), ["notes.bin"]);
+    }
+
+    #[test]
+    fn names_need_not_be_utf_8() {
+        let tree = tempfile::tempdir().unwrap();
+        let odd = tree.path().join(OsStr::from_bytes(b"caf\xe9.txt"));
+        // Not every system has such names.
+        if fs::write(&odd, "a").is_err() {
+            return;
+        }
+        for argument in [tree.path().to_path_buf(), tree.path().join("*"), tree.path().join("*.txt"), odd.clone()] {
+            let inputs = Inputs::resolve(&[argument], None, tree.path()).unwrap();
+            assert_eq!(inputs.iter().map(|input| &input.path).collect::<Vec<_>>(), [&odd]);
+        }
+    }
+
+    #[test]
+    fn what_folders_hold_besides_is_told() {
+        let tree = tree();
+        let over = |format| passed_over(&[tree.path().into(), tree.path().join("a.jsonl")], format).unwrap();
+        assert_eq!(over(None), [tree.path().join("notes.bin")]);
+        assert!(over(Some(Format::Lines)).is_empty());
     }
 
     #[test]

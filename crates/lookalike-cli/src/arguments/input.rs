@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
-use lookalike_io::{FieldPath, Format, Input, Inputs, OnError, ReadOptions};
+use lookalike_io::{FieldPath, Format, Input, Inputs, OnError, ReadOptions, passed_over};
 
 use crate::boilerplate::Commonness;
 use crate::stdin::Stdin;
@@ -104,6 +104,15 @@ impl InputArguments {
             _ => Vec::new(),
         };
         Ok((old, new))
+    }
+
+    /// The files in folders that are passed over because their names tell no format.
+    pub(crate) fn passed_over(&self) -> Result<Vec<PathBuf>> {
+        let mut over = passed_over(&self.inputs, self.read.input_format)?;
+        if self.against_index().is_none() {
+            over.append(&mut passed_over(&self.against, self.read.input_format)?);
+        }
+        Ok(over)
     }
 
     /// The index that records are compared with, if it is one.

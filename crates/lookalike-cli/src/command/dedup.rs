@@ -170,11 +170,16 @@ pub(super) fn run_part(arguments: &DedupArguments, global: &GlobalArguments, par
         }
         _ => None,
     };
-    let mut found = ready.find(copies.as_ref(), &progress)?;
+    let mut found = match ready.find(copies.as_ref(), &progress) {
+        Ok(found) => found,
+        // If it ended because copying failed, that is what is told.
+        Err(error) => return Err(copies.and_then(Copies::failure).unwrap_or(error)),
+    };
     if let Some(size) = output.target_size {
         let threshold = found.outcome.threshold_for(size)?;
         found.outcome = found.outcome.at_threshold(threshold)?;
-        progress.note(&format!("a threshold of {threshold:.6} keeps {} records", found.outcome.summary().kept));
+        // In full: rounded, it would not keep as many.
+        progress.note(&format!("a threshold of {threshold} keeps {} records", found.outcome.summary().kept));
     }
     let (outcome, records) = (&found.outcome, &found.records);
 

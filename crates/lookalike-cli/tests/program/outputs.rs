@@ -1,6 +1,11 @@
 //! What must never happen to outputs: one taking the place of another, a lie in a name, a list lost on the way.
 
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::symlink;
 use std::path::Path;
+
+use lookalike_io::AtomicFile;
 
 use crate::folder::Folder;
 use crate::texts::corpus;
@@ -130,4 +135,98 @@ fn what_is_copied_on_the_way_is_what_is_written_in_the_end() {
         assert!(input == "empty.jsonl" || (whole / 5..whole * 9 / 10).contains(&expected.len()), "{}", expected.len());
         assert!(written(2) == expected && written(3) == expected, "{input} {flags}");
     }
+}
+
+#[test]
+fn links_lead_to_outputs_and_stay() {
+    let folder = Folder::with("in.jsonl", RECORDS);
+    folder.write("disk/out.jsonl", "before");
+    symlink("disk/out.jsonl", folder.path("out.jsonl")).unwrap();
+    folder.done("dedup in.jsonl -o out.jsonl --dropped /dev/stdout");
+    assert!(folder.path("out.jsonl").is_symlink());
+    assert_eq!(folder.text("disk/out.jsonl").lines().count(), 1);
+    // What standard output is open for is written to, not replaced.
+    let log = File::create(folder.path("log")).unwrap();
+    symlink("/proc/self/fd/1", folder.path("stdout")).unwrap();
+    let run = folder.command("dedup in.jsonl -o out.jsonl --dropped stdout -q").stdout(log).status().unwrap();
+    assert!(run.success() && folder.path("stdout").is_symlink());
+    assert_eq!(folder.text("log"), "2\t1\t1.000000\n");
+    // A link to the input is the input.
+    symlink("in.jsonl", folder.path("link.jsonl")).unwrap();
+    assert!(folder.run("dedup in.jsonl -o link.jsonl").stderr.contains("is one of the inputs"));
+}
+
+#[test]
+fn a_second_start_leaves_the_first_ones_files_alone() {
+    let folder = Folder::with("in.jsonl", RECORDS);
+    let mut first = AtomicFile::create(&folder.path("out.jsonl")).unwrap();
+    first.write_all(b"from the first").unwrap();
+    let first = first.finish().unwrap();
+    folder.done("dedup in.jsonl -o out.jsonl");
+    assert_eq!(folder.text("out.jsonl").lines().count(), 1);
+    first.appear().unwrap();
+    assert_eq!(folder.text("out.jsonl"), "from the first");
+}
+
+#[test]
+fn what_is_read_besides_is_not_written_over() {
+    let folder = Folder::with("in.jsonl", RECORDS);
+    folder.write("menu.txt", "home search contact imprint login");
+    for command in [
+        "dedup in.jsonl -o menu.txt --ignore menu.txt",
+        "dedup in.jsonl -o out.jsonl --ignore menu.txt --dropped menu.txt",
+        "pairs in.jsonl --ignore menu.txt -o menu.txt",
+        "groups in.jsonl --ignore menu.txt -o menu.txt",
+    ] {
+        let run = folder.run(command);
+        assert_eq!(run.status, Some(2), "{command}");
+    }
+    assert_eq!(folder.text("menu.txt"), "home search contact imprint login");
+}
+
+#[test]
+fn an_output_that_cannot_be_is_refused_at_once() {
+    let folder = Folder::with("in.jsonl", RECORDS);
+    folder.write("file", "");
+    for (output, why) in [
+        ("file/out.jsonl", "is a file, and the output needs a folder"),
+        ("new/", "is a folder; name a file in it"),
+        ("out.jsonl.bz2", "bzip2"),
+        ("/sys/out.jsonl", "cannot write"),
+    ] {
+        let run = folder.run(&format!("dedup in.jsonl -o {output} --progress json"));
+        assert!(run.status == Some(2) && run.stderr.contains(why), "{output}: {}", run.stderr);
+        assert!(!run.stderr.contains("\"stage\""), "{output}: {}", run.stderr);
+    }
+    assert_eq!(folder.names(), ["file", "in.jsonl"]);
+}
+
+#[test]
+fn lists_can_go_to_standard_output() {
+    let folder = Folder::with("in.jsonl", RECORDS);
+    assert_eq!(folder.done("dedup in.jsonl -o out.jsonl --dropped -").text(), "2\t1\t1.000000\n");
+    for command in ["dedup in.jsonl --dropped -", "dedup in.jsonl -o out.jsonl --dropped - --pairs -"] {
+        assert!(folder.run(command).stderr.contains("only one output can go to standard output"), "{command}");
+    }
+    assert_eq!(folder.names(), ["in.jsonl", "out.jsonl"]);
+}
+
+#[test]
+fn what_folders_hold_besides_is_said() {
+    let folder = Folder::with("in/a.jsonl", RECORDS);
+    folder.write("in/part-00000", RECORDS);
+    let run = folder.done("dedup in -o out");
+    assert!(run.stderr.contains("passed over in folders") && run.stderr.contains("in/part-00000"), "{}", run.stderr);
+    folder.write("b.jsonl", "BZh91AY&SY");
+    assert!(folder.run("dedup b.jsonl").stderr.contains("made by bzip2"));
+}
+
+#[test]
+fn annotations_are_not_repeated() {
+    let folder = Folder::with("in.jsonl", RECORDS);
+    folder.done("dedup in.jsonl --annotate -o once.jsonl");
+    let run = folder.run("dedup once.jsonl --annotate -o twice.jsonl");
+    assert!(run.status == Some(2) && run.stderr.contains("a member lookalike already"), "{}", run.stderr);
+    folder.write("said.jsonl", r#"{"id":1,"text":"they call it \"lookalike\" for short"}"#);
+    folder.done("dedup said.jsonl --annotate -o out.jsonl");
 }

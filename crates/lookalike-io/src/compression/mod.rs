@@ -50,6 +50,28 @@ impl Compression {
         }
     }
 
+    /// Who compressed a file that is not read here, as `start`, its first bytes, tell.
+    pub(crate) fn unknown(start: &[u8]) -> Option<&'static str> {
+        match start {
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, ..] => Some("bzip2"),
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("xz"),
+            [0x04, 0x22, 0x4d, 0x18, ..] => Some("lz4"),
+            [b'P', b'K', 3, 4, ..] => Some("zip"),
+            _ => None,
+        }
+    }
+
+    /// Who would have compressed a file of this name that is not written here.
+    pub fn unknown_by_name(path: &Path) -> Option<&'static str> {
+        match path.extension()?.to_str()? {
+            "bz2" => Some("bzip2"),
+            "xz" => Some("xz"),
+            "lz4" => Some("lz4"),
+            "zip" => Some("zip"),
+            _ => None,
+        }
+    }
+
     /// What the compression is called in a message.
     pub fn name(self) -> &'static str {
         match self {

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::classes::Classes;
 use crate::collection::Collection;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::hash::hash_within;
 use crate::lists::Lists;
 use crate::verify::DistinctSets;
@@ -42,6 +42,10 @@ impl RankedSets {
             .map(|run| (run.len() as u32, run[0]))
             .collect();
         drop(occurrences);
+        if u32::try_from(counted.len()).is_err() {
+            let message = format!("{} different elements are shared, more than {}", counted.len(), u32::MAX);
+            return Err(Error::new(ErrorKind::TooLarge, message).advise("split the input, or use sketches"));
+        }
         counted.par_sort_unstable();
         let mut rank_of: Vec<(u64, u32)> =
             (0u32..).zip(&counted).map(|(rank, (_, element))| (*element, rank)).collect();

@@ -3,6 +3,7 @@
 
 use crate::batch::RecordNumber;
 use crate::classes::Classes;
+use crate::error::Result;
 use crate::settings::{Grouping, Keep, Settings};
 use crate::verify::Edge;
 
@@ -17,8 +18,8 @@ pub struct Decided<'a> {
     pub numbers: &'a [RecordNumber],
 }
 
-/// Hears in input order what is decided: what the run will find, only earlier.
-pub type Hear<'a> = dyn Fn(Decided<'_>) + Sync + 'a;
+/// Hears in input order what is decided: what the run will find, only earlier. An error ends the run.
+pub type Hear<'a> = dyn Fn(Decided<'_>) -> Result<()> + Sync + 'a;
 
 /// The anchored groups of records that are preferred in input order, as far as they are known.
 pub(crate) struct EarlyDecisions<'a> {
@@ -40,7 +41,7 @@ impl<'a> EarlyDecisions<'a> {
 
     /// Decides the classes before `behind`. These are the pairs, by Jaccard, whose right one is among those that were not
     /// decided before.
-    pub(crate) fn decide(&mut self, classes: &Classes, behind: u32, pairs: impl Iterator<Item = Edge>) {
+    pub(crate) fn decide(&mut self, classes: &Classes, behind: u32, pairs: impl Iterator<Item = Edge>) -> Result<()> {
         let (records, old) = classes.records();
         let is_old = |class: u32| (classes.representative(class) as usize) < old;
         let mut alike: Vec<Edge> =
@@ -58,8 +59,8 @@ impl<'a> EarlyDecisions<'a> {
             (record as usize) < old || classes.class_of(record).is_none_or(is_first)
         };
         let dropped: Vec<u32> = (self.next..decided).filter(|record| !is_kept(*record)).collect();
-        (self.tell)(Decided { behind: decided as usize, dropped: &dropped, numbers: self.numbers });
         self.next = decided;
+        (self.tell)(Decided { behind: decided as usize, dropped: &dropped, numbers: self.numbers })
     }
 }
 
@@ -101,11 +102,12 @@ mod tests {
                 );
                 *before = decided;
                 all.extend_from_slice(dropped);
+                Ok(())
             };
             let mut early = EarlyDecisions::new(&Settings::new(0.5), &[], &tell).unwrap();
             for (from, behind) in (0..count as u32).step_by(7).map(|from| (from, (from + 7).min(count as u32))) {
                 let in_step = edges.iter().copied().filter(|edge| (from..behind).contains(&edge.right));
-                early.decide(&classes, behind, in_step);
+                early.decide(&classes, behind, in_step).unwrap();
             }
             edges.retain(|edge| edge.similarity >= 0.5);
             let assignment = anchored(&classes, &edges, Measure::Jaccard);
@@ -118,8 +120,8 @@ mod tests {
     #[test]
     fn where_decisions_depend_on_all_pairs_none_are_told() {
         let settings = Settings::new(0.8);
-        assert!(EarlyDecisions::new(&settings, &[], &|_| ()).is_some());
-        assert!(EarlyDecisions::new(&settings.clone().keep(Keep::Last), &[], &|_| ()).is_none());
-        assert!(EarlyDecisions::new(&settings.group(Grouping::Connected), &[], &|_| ()).is_none());
+        assert!(EarlyDecisions::new(&settings, &[], &|_| Ok(())).is_some());
+        assert!(EarlyDecisions::new(&settings.clone().keep(Keep::Last), &[], &|_| Ok(())).is_none());
+        assert!(EarlyDecisions::new(&settings.group(Grouping::Connected), &[], &|_| Ok(())).is_none());
     }
 }

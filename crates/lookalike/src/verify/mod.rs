@@ -189,7 +189,7 @@ impl<'a> Verifier<'a> {
                 pairs.iter().copied().filter(|at| edges[*at as usize].similarity.is_nan()).collect();
             self.compare(&sets, &unknown, edges)?;
             sets.forget(loaded, |class| compared_last[class as usize] < behind);
-            early.decide(self.classes, behind, pairs.iter().map(|at| edges[*at as usize]));
+            early.decide(self.classes, behind, pairs.iter().map(|at| edges[*at as usize]))?;
         }
         Ok(())
     }

@@ -114,6 +114,7 @@ fn who_is_dropped_is_told_while_others_are_verified() {
             places.push(decided.behind);
             all.extend_from_slice(decided.dropped);
             assert_eq!(decided.numbers.len(), texts.len());
+            Ok(())
         };
         let resources = Resources { supply: Some(&supply), room, work, decided: Some(&tell) };
         let new = sketched(&plan, &texts, &folder);
