@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
+use lookalike::index::is_index;
+use lookalike_io::error::Shown;
 use lookalike_io::{FieldPath, Format, Input, Inputs, OnError, ReadOptions, passed_over};
 
 use crate::boilerplate::Commonness;
@@ -95,6 +97,12 @@ impl InputArguments {
                 "standard input cannot be both the records and what they are compared with; name a file for one of them"
             );
         }
+        if let Some(index) = self.against.iter().find(|path| self.against.len() > 1 && is_index(path)) {
+            bail!(
+                "{} is an index, and records are compared with one index or with files; leave the others out",
+                Shown(index)
+            );
+        }
         let new = self.read.resolve(&self.inputs, tmp)?;
         let format = self.read.input_format;
         let old = match self.against_index() {
@@ -118,7 +126,7 @@ impl InputArguments {
     /// The index that records are compared with, if it is one.
     pub(crate) fn against_index(&self) -> Option<&Path> {
         match self.against.as_slice() {
-            [path] if lookalike::index::is_index(path) => Some(path),
+            [path] if is_index(path) => Some(path),
             _ => None,
         }
     }
