@@ -145,8 +145,9 @@ impl<'a> Verifier<'a> {
     /// Finds how alike those pairs of a shard are of which it is not known, by their sets, which are loaded as far as there
     /// is room.
     fn find_unknown(&self, edges: &mut [Edge], shard: Shard) -> Result<()> {
-        let mut unknown = self.unknown(edges, shard);
+        let mut unknown = unknown(edges, shard);
         let blocks = self.blocks(edges, &unknown)?;
+        self.watch.advance((shard.range(edges.len()).len() - unknown.len()) as u64);
         // The pairs of a task one after another, in their order.
         let task_of = |edge: &Edge| blocks.task_of(edge.left, edge.right);
         if blocks.tasks().len() > 1 {
@@ -168,8 +169,10 @@ impl<'a> Verifier<'a> {
     /// all have been looked at. A set is held until the last class was looked at that is compared with it. Where there may not
     /// be the room for that, nothing is told.
     fn find_in_keep_order(&self, edges: &mut [Edge], mut early: EarlyDecisions<'_>) -> Result<()> {
-        let blocks = self.blocks(edges, &self.unknown(edges, Shard::ALL))?;
+        let to_look_at = unknown(edges, Shard::ALL);
+        let blocks = self.blocks(edges, &to_look_at)?;
         let [task] = *blocks.tasks() else { return self.find_unknown(edges, Shard::ALL) };
+        self.watch.advance((edges.len() - to_look_at.len()) as u64);
         let classes = self.classes.len() as u32;
         let size = classes.div_ceil(STEPS).max(LEAST_IN_A_STEP);
         let steps =
@@ -194,15 +197,6 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
-    /// The pairs of a shard of which it is not known how alike they are. The others are done.
-    fn unknown(&self, edges: &[Edge], shard: Shard) -> Vec<u32> {
-        let range = shard.range(edges.len());
-        let in_range = range.len();
-        let unknown: Vec<u32> = range.filter(|at| edges[*at].similarity.is_nan()).map(|at| at as u32).collect();
-        self.watch.advance((in_range - unknown.len()) as u64);
-        unknown
-    }
-
     /// Finds how alike these pairs are, by sets that are loaded.
     fn compare(&self, sets: &DistinctSets, pairs: &[u32], edges: &mut [Edge]) -> Result<()> {
         if pairs.is_empty() {
@@ -224,6 +218,11 @@ impl<'a> Verifier<'a> {
         self.watch.advance(pairs.len() as u64);
         Ok(())
     }
+}
+
+/// The pairs of a shard of which it is not known how alike they are.
+fn unknown(edges: &[Edge], shard: Shard) -> Vec<u32> {
+    shard.range(edges.len()).filter(|at| edges[*at].similarity.is_nan()).map(|at| at as u32).collect()
 }
 
 /// The similarities of some pairs, which are called by their places in the list of candidates.
