@@ -12,6 +12,7 @@ mod content;
 mod items;
 mod metrics;
 mod page;
+mod patience;
 mod plan;
 mod problem;
 mod query;

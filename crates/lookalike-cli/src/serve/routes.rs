@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use axum::body::{Body, Bytes, HttpBody, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Method, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use tokio::sync::OwnedSemaphorePermit;
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
@@ -95,16 +97,43 @@ fn wish(method: &Method, path: &str) -> Wish {
 async fn keep_limits(State(service): State<Arc<Service>>, request: Request, next: Next) -> Result<Response, Problem> {
     let wish = wish(request.method(), request.uri().path());
     service.access.check(request.uri(), request.headers(), wish)?;
-    let _place = match wish {
+    let place = match wish {
         // Whoever asks after the health of a busy service should hear that it lives.
         Wish::Public => None,
-        Wish::Read | Wish::Write => Some(service.places.try_acquire().map_err(|_| Problem::busy())?),
+        Wish::Read | Wish::Write => Some(Arc::clone(&service.places).try_acquire_owned().map_err(|_| Problem::busy())?),
     };
     let limit = service.limits.time;
-    tokio::time::timeout(limit, next.run(request)).await.map_err(|_| {
+    let response = tokio::time::timeout(limit, next.run(request)).await.map_err(|_| {
         let maybe = if wish == Wish::Write { " (the write may have been made)" } else { "" };
         Problem::out_of_time(format!("it was not done in {limit:?}{maybe}; ask for less, or raise --timeout"))
-    })
+    })?;
+    match place {
+        Some(place) if response.body().size_hint().lower() > LIGHT => keep_place(response, place).await,
+        _ => Ok(response),
+    }
+}
+
+/// Bytes of an answer that may wait for its reader without a place: there are only so many connections.
+const LIGHT: u64 = 64 << 10;
+
+/// An answer and the place of its request.
+struct HeavyAnswer {
+    bytes: Bytes,
+    _place: OwnedSemaphorePermit,
+}
+
+impl AsRef<[u8]> for HeavyAnswer {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Gives the place back when the client has taken the answer. Answers wait in memory, so only so many may.
+async fn keep_place(response: Response, place: OwnedSemaphorePermit) -> Result<Response, Problem> {
+    let (head, body) = response.into_parts();
+    // Answers are whole: this neither waits nor copies.
+    let bytes = to_bytes(body, usize::MAX).await.map_err(|error| Problem::internal(error.to_string()))?;
+    Ok(Response::from_parts(head, Body::from(Bytes::from_owner(HeavyAnswer { bytes, _place: place }))))
 }
 
 /// What every answer tells a browser: guess no content type, tell nobody where you came from, and show this nowhere else.

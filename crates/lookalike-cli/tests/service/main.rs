@@ -12,5 +12,6 @@ mod limits;
 mod noise;
 mod page;
 mod report;
+mod slow_readers;
 mod stopping;
 mod without_index;
