@@ -5,7 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
-use crate::contents::One;
+use crate::contents::{One, text_of};
 use crate::errors::{self, OrRaise};
 use crate::plan::Plan;
 
@@ -18,7 +18,7 @@ impl Plan {
         left: &Bound<'py, PyString>,
         right: &Bound<'py, PyString>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (left, right) = (left.to_str()?, right.to_str()?);
+        let (left, right) = (text_of("the left text", left)?, text_of("the right text", right)?);
         let found = py.detach(|| self.0.compare(left, right));
         let (in_left, in_right) = (Characters::of(left), Characters::of(right));
         let spans = |passages: &[Passage]| -> Vec<_> {

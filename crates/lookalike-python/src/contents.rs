@@ -1,5 +1,7 @@
 //! Records from Python: texts and sets, out of lists, iterators and Arrow columns. Texts are not copied.
 
+use std::fmt;
+
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{DataType, Field};
@@ -7,9 +9,25 @@ use lookalike::{Content, hash_item};
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyFrozenSet, PyInt, PyList, PySet, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyFrozenSet, PyInt, PyList, PySet, PyString, PyTuple};
 use pyo3_arrow::input::AnyArray;
 use pyo3_arrow::{PyArray, PyChunkedArray};
+
+/// Which record is spoken of.
+#[derive(Clone, Copy)]
+enum Which {
+    At(usize),
+    Only,
+}
+
+impl fmt::Display for Which {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::At(position) => write!(formatter, "record {position}"),
+            Self::Only => formatter.write_str("the record"),
+        }
+    }
+}
 
 /// What keeps the records of a column alive while they are looked at.
 pub(crate) enum Column<'py> {
@@ -41,12 +59,17 @@ impl<'py> Column<'py> {
         }
         let has = |name| column.hasattr(name);
         if has(intern!(py, "__arrow_c_stream__"))? || has(intern!(py, "__arrow_c_array__"))? {
-            let column = column.extract::<AnyArray>()?.into_chunked_array()?;
-            return Self::of_arrow(column);
+            let array = column.extract::<AnyArray>().and_then(|array| Ok(array.into_chunked_array()?));
+            match array {
+                Ok(array) => return Self::of_arrow(array),
+                // polars hands over columns of nothing at all in a way that arrow-rs does not take.
+                Err(_) if has(intern!(py, "to_list"))? => return Self::of(&column.call_method0("to_list")?),
+                Err(error) => return Err(error),
+            }
         }
         let mut objects = Objects::default();
         for (position, record) in column.try_iter()?.enumerate() {
-            objects.push(position, record?)?;
+            objects.push(Which::At(position), record?)?;
         }
         Ok(Self::Objects(objects))
     }
@@ -56,7 +79,7 @@ impl<'py> Column<'py> {
         for array in column.chunks() {
             if let Some(nulls) = array.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
                 let first = position + nulls.iter().position(|is_there| !is_there).unwrap_or(0);
-                return Err(null_record(first));
+                return Err(null_record(Which::At(first)));
             }
             position += array.len();
         }
@@ -77,9 +100,13 @@ impl<'py> Column<'py> {
         match field.data_type() {
             DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Ok(Self::Texts(arrays)),
             DataType::Dictionary(_, value) if value.is_string() => Ok(Self::Texts(cast_to(&DataType::Utf8View)?)),
-            DataType::List(_) | DataType::LargeList(_) | DataType::ListView(_) | DataType::FixedSizeList(..) => {
-                let items = Field::new_list_field(DataType::LargeUtf8, true);
-                Ok(Self::Objects(Objects::of_lists(&cast_to(&DataType::LargeList(items.into()))?)))
+            DataType::List(items)
+            | DataType::LargeList(items)
+            | DataType::ListView(items)
+            | DataType::LargeListView(items)
+            | DataType::FixedSizeList(items, _) => {
+                let items = Field::new_list_field(hashable(items.data_type()), true);
+                Objects::of_lists(&cast_to(&DataType::LargeList(items.into()))?).map(Self::Objects)
             }
             other => Err(wrong_column(other)),
         }
@@ -110,21 +137,34 @@ fn push_all<'a>(texts: impl Iterator<Item = Option<&'a str>>, contents: &mut Vec
 }
 
 impl<'py> Objects<'py> {
-    /// The sets of lists of texts.
-    fn of_lists(arrays: &[ArrayRef]) -> Self {
+    /// The sets of lists of texts or bytes.
+    fn of_lists(arrays: &[ArrayRef]) -> PyResult<Self> {
         let mut objects = Self::default();
-        for list in arrays.iter().flat_map(|array| array.as_list::<i64>().iter()) {
+        for (position, list) in arrays.iter().flat_map(|array| array.as_list::<i64>().iter()).enumerate() {
             let start = objects.items.len();
             if let Some(list) = list {
-                // A missing item is none.
-                objects.items.extend(list.as_string::<i64>().iter().flatten().map(|item| hash_item(item.as_bytes())));
+                if list.logical_null_count() > 0 {
+                    return Err(wrong_item(Which::At(position), "NoneType"));
+                }
+                match list.data_type() {
+                    DataType::LargeBinary => {
+                        objects.items.extend(list.as_binary::<i64>().iter().flatten().map(hash_item));
+                    }
+                    DataType::LargeUtf8 => {
+                        let texts = list.as_string::<i64>().iter().flatten();
+                        objects.items.extend(texts.map(|item| hash_item(item.as_bytes())));
+                    }
+                    // An empty list has a type of items too, whichever it is.
+                    _ if list.is_empty() => {}
+                    other => return Err(wrong_item(Which::At(position), &name_in_python(other))),
+                }
             }
             objects.records.push(Object::Set { start, end: objects.items.len() });
         }
-        objects
+        Ok(objects)
     }
 
-    fn push(&mut self, position: usize, record: Bound<'py, PyAny>) -> PyResult<()> {
+    fn push(&mut self, which: Which, record: Bound<'py, PyAny>) -> PyResult<()> {
         if let Ok(text) = record.cast::<PyString>() {
             self.records.push(Object::Text(text.clone()));
             return Ok(());
@@ -134,11 +174,11 @@ impl<'py> Objects<'py> {
             || record.is_instance_of::<PyList>()
             || record.is_instance_of::<PyTuple>();
         if !is_set {
-            return Err(wrong_record(position, &record));
+            return Err(wrong_record(which, &record));
         }
         let start = self.items.len();
         for item in record.try_iter()? {
-            self.items.push(hash_object(position, &item?)?);
+            self.items.push(hash_object(which, &item?)?);
         }
         self.records.push(Object::Set { start, end: self.items.len() });
         Ok(())
@@ -146,7 +186,7 @@ impl<'py> Objects<'py> {
 
     fn contents(&self) -> PyResult<Vec<Content<'_>>> {
         let content = |(position, record): (usize, &'_ Object<'py>)| match record {
-            Object::Text(text) => text_of(position, text).map(|_| ()),
+            Object::Text(text) => text_of(Which::At(position), text).map(|_| ()),
             Object::Set { .. } => Ok(()),
         };
         self.records.iter().enumerate().try_for_each(content)?;
@@ -171,14 +211,23 @@ impl<'py> One<'py> {
             return Err(PyTypeError::new_err("the record is None; give a text, or a set of texts or integers"));
         }
         let mut objects = Objects::default();
-        objects.push(0, record.clone())?;
+        objects.push(Which::Only, record.clone())?;
         match objects.records.pop() {
             Some(Object::Text(text)) => {
-                text_of(0, &text)?;
+                text_of(Which::Only, &text)?;
                 Ok(Self::Text(text))
             }
             _ => Ok(Self::Set(objects.items)),
         }
+    }
+
+    /// A record that has an id, which a refusal names.
+    pub(crate) fn named(id: &Bound<'py, PyString>, record: &Bound<'py, PyAny>) -> PyResult<Self> {
+        let py = record.py();
+        Self::of(record).map_err(|error| match id.repr() {
+            Ok(id) => PyErr::from_type(error.get_type(py), format!("{id}: {}", error.value(py))),
+            Err(_) => error,
+        })
     }
 
     pub(crate) fn content(&self) -> Content<'_> {
@@ -190,10 +239,8 @@ impl<'py> One<'py> {
     }
 }
 
-fn null_record(position: usize) -> PyErr {
-    PyTypeError::new_err(format!(
-        "record {position} is None; leave it out, or give \"\", which is like nothing and kept"
-    ))
+fn null_record(which: Which) -> PyErr {
+    PyTypeError::new_err(format!("{which} is None; leave it out, or give \"\", which is like nothing and kept"))
 }
 
 fn wrong_column(kind: &DataType) -> PyErr {
@@ -204,22 +251,30 @@ fn wrong_column(kind: &DataType) -> PyErr {
     PyTypeError::new_err(format!("a column of {kind} holds neither texts nor sets (lists){advice}"))
 }
 
-fn wrong_record(position: usize, record: &Bound<'_, PyAny>) -> PyErr {
+fn wrong_record(which: Which, record: &Bound<'_, PyAny>) -> PyErr {
     if record.is_none() {
-        return null_record(position);
+        return null_record(which);
     }
-    let kind = record.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string());
+    let kind = name_of_type(record);
     PyTypeError::new_err(format!(
-        "record {position} is of type {kind}; a record is a str, or a set of items as a list, tuple or set"
+        "{which} is of type {kind}; a record is a str, or a set of items as a list, tuple or set"
     ))
 }
 
-/// The text of a string, which may hold half a surrogate pair: Python's strings can.
-fn text_of<'a>(position: usize, text: &'a Bound<'_, PyString>) -> PyResult<&'a str> {
+fn wrong_item(which: Which, kind: &str) -> PyErr {
+    PyTypeError::new_err(format!("{which} has an item of type {kind}; items are str, int or bytes"))
+}
+
+fn name_of_type(object: &Bound<'_, PyAny>) -> String {
+    object.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string())
+}
+
+/// The text of a string, which may hold half a surrogate pair: Python's strings can. A refusal says what `whose` text it is.
+pub(crate) fn text_of<'a>(whose: impl fmt::Display, text: &'a Bound<'_, PyString>) -> PyResult<&'a str> {
     text.to_str().map_err(|error| {
         if error.is_instance_of::<PyUnicodeEncodeError>(text.py()) {
             PyValueError::new_err(format!(
-                "record {position} holds half a surrogate pair, which is no text; repair it with \
+                "{whose} holds half a surrogate pair, which is no text; repair it with \
                  text.encode(\"utf-8\", \"replace\").decode()"
             ))
         } else {
@@ -229,17 +284,42 @@ fn text_of<'a>(position: usize, text: &'a Bound<'_, PyString>) -> PyResult<&'a s
 }
 
 /// The hash of an item of a set. Numbers are the text that they are written as.
-fn hash_object(position: usize, item: &Bound<'_, PyAny>) -> PyResult<u64> {
+fn hash_object(which: Which, item: &Bound<'_, PyAny>) -> PyResult<u64> {
     if let Ok(text) = item.cast::<PyString>() {
-        return Ok(hash_item(text_of(position, text)?.as_bytes()));
+        return Ok(hash_item(text_of(which, text)?.as_bytes()));
     }
     if let Ok(bytes) = item.cast::<PyBytes>() {
         return Ok(hash_item(bytes.as_bytes()));
     }
-    // numpy's integers too.
-    if item.is_instance_of::<PyInt>() || item.hasattr(intern!(item.py(), "__index__"))? {
+    // numpy's integers too. Whether something is so is no item: columns write it otherwise than Python does.
+    let is_whole = item.is_instance_of::<PyInt>() || item.hasattr(intern!(item.py(), "__index__"))?;
+    if is_whole && !item.is_instance_of::<PyBool>() {
         return Ok(hash_item(item.str()?.to_str()?.as_bytes()));
     }
-    let kind = item.get_type().name().map_or_else(|_| "something else".to_owned(), |name| name.to_string());
-    Err(PyTypeError::new_err(format!("record {position} has an item of type {kind}; items are str, int or bytes")))
+    Err(wrong_item(which, &name_of_type(item)))
+}
+
+/// What the items of a list are cast to before they are hashed: bytes stay as they are, whole numbers are the text that they
+/// are written as. What is no item stays, to be refused.
+fn hashable(kind: &DataType) -> DataType {
+    match kind {
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+            DataType::LargeBinary
+        }
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => DataType::LargeUtf8,
+        DataType::Dictionary(_, values) => hashable(values),
+        whole if whole.is_integer() => DataType::LargeUtf8,
+        other => other.clone(),
+    }
+}
+
+/// What Python calls the items of a column, where it has a name for them.
+fn name_in_python(kind: &DataType) -> String {
+    match kind {
+        DataType::Boolean => "bool".into(),
+        DataType::Float16 | DataType::Float32 | DataType::Float64 => "float".into(),
+        DataType::Struct(_) => "dict".into(),
+        kind if kind.is_list() => "list".into(),
+        other => other.to_string(),
+    }
 }

@@ -9,16 +9,17 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use crate::compare::Sketch;
-use crate::contents::One;
+use crate::contents::{One, text_of};
 use crate::errors::OrRaise;
 use crate::plan::Plan;
 
 /// An index on disk. Queries see what was committed last.
 #[pyclass(module = "lookalike._native", name = "Index", frozen)]
 pub(crate) struct Index {
-    /// Who writes; nobody if it was opened for reading, or closed.
+    /// Who writes; nobody if it was opened for reading, or closed. Whoever holds it also decides what is shown.
     writer: Mutex<Option<lookalike::Index>>,
-    shown: Mutex<Snapshot>,
+    /// What queries see; nothing if it was closed.
+    shown: Mutex<Option<Snapshot>>,
     /// The process that opened it. Those that it forks have the lock too, and would write to the same log.
     opened_by: u32,
 }
@@ -51,33 +52,78 @@ impl Index {
 
     /// The plan that the index was made for.
     #[getter]
-    fn plan(&self) -> Plan {
-        Plan(self.snapshot().plan().clone())
+    fn plan(&self) -> PyResult<Plan> {
+        Ok(Plan(self.snapshot()?.plan().clone()))
+    }
+
+    /// Whether it was closed.
+    #[getter]
+    fn is_closed(&self) -> bool {
+        self.shown().is_none()
     }
 
     /// Puts a record into the index, in place of one with the same id. To be committed.
     #[pyo3(signature = (id, record, time=None))]
-    fn insert(&self, py: Python<'_>, id: &str, record: &Bound<'_, PyAny>, time: Option<u64>) -> PyResult<()> {
-        let record = One::of(record)?;
+    fn insert(
+        &self,
+        py: Python<'_>,
+        id: &Bound<'_, PyString>,
+        record: &Bound<'_, PyAny>,
+        time: Option<u64>,
+    ) -> PyResult<()> {
+        let (id, record) = (text_of("the id", id)?, One::named(id, record)?);
         let content = record.content();
         self.write(py, |index| index.insert(id, content, time))
     }
 
+    /// Puts these records into the index and commits, with what was to be committed before: all of them, or none.
+    fn update(&self, py: Python<'_>, records: Vec<(Bound<'_, PyString>, Bound<'_, PyAny>)>) -> PyResult<u64> {
+        let looked_at = records.iter().map(|(id, record)| Ok((text_of("the id", id)?, One::named(id, record)?)));
+        let looked_at: Vec<(&str, One<'_>)> = looked_at.collect::<PyResult<_>>()?;
+        let contents: Vec<_> = looked_at.iter().map(|(id, record)| (*id, record.content())).collect();
+        self.write(py, |index| {
+            // What others inserted comes first, so that only these records are rolled back if they cannot be written.
+            self.commit_and_show(index)?;
+            let mut records = contents.into_iter();
+            let inserted = records.try_for_each(|(id, content)| index.insert(id, content, None));
+            let written = inserted.and_then(|()| self.commit_and_show(index));
+            if written.is_err() {
+                index.rollback();
+            }
+            written
+        })
+    }
+
     /// Takes a record out of the index. To be committed. Whether it was there.
-    fn remove(&self, py: Python<'_>, id: &str) -> PyResult<bool> {
+    fn remove(&self, py: Python<'_>, id: &Bound<'_, PyString>) -> PyResult<bool> {
+        let id = text_of("the id", id)?;
         self.write(py, |index| index.remove(id))
     }
 
-    /// Takes what was written before a time, in milliseconds since 1970, out of the index. To be committed. How many.
+    /// Takes a record out of the index and commits, if it was there. Whether it was.
+    fn delete(&self, py: Python<'_>, id: &Bound<'_, PyString>) -> PyResult<bool> {
+        let id = text_of("the id", id)?;
+        self.write(py, |index| {
+            let was_there = index.remove(id)?;
+            if was_there {
+                self.commit_and_show(index)?;
+            }
+            Ok(was_there)
+        })
+    }
+
+    /// Takes what was written before a time, in milliseconds since 1970, out of the index, and commits. How many.
     fn remove_older_than(&self, py: Python<'_>, time: u64) -> PyResult<u64> {
-        self.write(py, |index| index.remove_older_than(time))
+        self.write(py, |index| {
+            let removed = index.remove_older_than(time)?;
+            self.commit_and_show(index)?;
+            Ok(removed)
+        })
     }
 
     /// Makes what was written since the last commit durable, and shows it.
     fn commit(&self, py: Python<'_>) -> PyResult<u64> {
-        let (sequence, snapshot) = self.write(py, |index| index.commit().map(|at| (at, index.snapshot())))?;
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
-        Ok(sequence)
+        self.write(py, |index| self.commit_and_show(index))
     }
 
     /// Forgets what was written since the last commit.
@@ -90,29 +136,35 @@ impl Index {
 
     /// Merges everything into one segment, and gives back the room of what was removed.
     fn compact(&self, py: Python<'_>) -> PyResult<()> {
-        let snapshot = self.write(py, |index| index.compact().map(|()| index.snapshot()))?;
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
-        Ok(())
+        self.write(py, |index| {
+            index.compact()?;
+            self.show(index);
+            Ok(())
+        })
     }
 
     /// Lets go of the index, so that others can write. What was not committed is forgotten.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| self.let_go(self.writer().take()));
+        py.detach(|| {
+            let mut writer = self.writer();
+            *self.shown() = None;
+            self.let_go(writer.take());
+        });
     }
 
-    fn __len__(&self) -> usize {
-        self.snapshot().len() as usize
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(self.snapshot()?.len() as usize)
     }
 
     /// The item with this id.
-    fn get(&self, py: Python<'_>, id: &str) -> PyResult<Option<Item>> {
-        let item = self.snapshot().get(id).or_raise(py)?;
+    fn get(&self, py: Python<'_>, id: &Bound<'_, PyString>) -> PyResult<Option<Item>> {
+        let item = self.snapshot()?.get(text_of("the id", id)?).or_raise(py)?;
         Ok(item.map(|item| (item.id, item.sequence, item.time, item.shingles, item.text)))
     }
 
     /// All ids, in no order.
     fn ids(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        let snapshot = self.snapshot();
+        let snapshot = self.snapshot()?;
         py.detach(|| snapshot.items().map(|item| item.map(|item| item.id)).collect::<lookalike::Result<_>>())
             .or_raise(py)
     }
@@ -139,7 +191,7 @@ impl Index {
                 )));
             }
         };
-        let (snapshot, query) = (self.snapshot(), Query { threshold, limit, measure, with_text });
+        let (snapshot, query) = (self.snapshot()?, Query { threshold, limit, measure, with_text });
         let answer = if let Ok(sketch) = record.cast::<Sketch>() {
             let sketch = sketch.get();
             py.detach(|| snapshot.query_sketch(&sketch.0, &query))
@@ -156,7 +208,7 @@ impl Index {
 
     /// What the index consists of.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let info = self.snapshot().info();
+        let info = self.snapshot()?.info();
         let answer = PyDict::new(py);
         let counts = [
             ("items", info.items),
@@ -173,14 +225,14 @@ impl Index {
 
     /// Looks at every byte. How many items are fine.
     fn check(&self, py: Python<'_>) -> PyResult<u64> {
-        let snapshot = self.snapshot();
+        let snapshot = self.snapshot()?;
         py.detach(|| snapshot.check()).or_raise(py)
     }
 }
 
 impl Index {
     fn new(shown: Snapshot, writer: Option<lookalike::Index>) -> Self {
-        Self { writer: Mutex::new(writer), shown: Mutex::new(shown), opened_by: std::process::id() }
+        Self { writer: Mutex::new(writer), shown: Mutex::new(Some(shown)), opened_by: std::process::id() }
     }
 
     fn is_forked(&self) -> bool {
@@ -192,14 +244,30 @@ impl Index {
         if self.is_forked() { std::mem::forget(writer) } else { drop(writer) }
     }
 
-    fn snapshot(&self) -> Snapshot {
-        self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn snapshot(&self) -> PyResult<Snapshot> {
+        self.shown().clone().ok_or_else(closed)
+    }
+
+    fn shown(&self) -> MutexGuard<'_, Option<Snapshot>> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn writer(&self) -> MutexGuard<'_, Option<lookalike::Index>> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Shows what was committed. Only for who holds the writer: others may have committed since, and must not be hidden.
+    fn show(&self, index: &lookalike::Index) {
+        *self.shown() = Some(index.snapshot());
+    }
+
+    fn commit_and_show(&self, index: &mut lookalike::Index) -> lookalike::Result<u64> {
+        let sequence = index.commit()?;
+        self.show(index);
+        Ok(sequence)
+    }
+
+    /// Changes the index; nobody else does meanwhile.
     fn write<T: Send>(
         &self,
         py: Python<'_>,
@@ -214,8 +282,14 @@ impl Index {
         }
         // Without the GIL: whoever holds the writer may be waiting for the disk.
         let changed = py.detach(|| self.writer().as_mut().map(change));
-        changed.ok_or_else(|| PyValueError::new_err("the index is closed, or open only for reading"))?.or_raise(py)
+        let refusal =
+            || if self.is_closed() { closed() } else { PyValueError::new_err("the index is open only for reading") };
+        changed.ok_or_else(refusal)?.or_raise(py)
     }
+}
+
+fn closed() -> PyErr {
+    PyValueError::new_err("the index is closed; open it again")
 }
 
 impl Drop for Index {

@@ -4,6 +4,7 @@
 mod compare;
 mod contents;
 mod datasketch;
+mod decides;
 mod errors;
 mod index;
 mod outcome;

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, UInt64Array};
-use lookalike::{Content, Held, KeepValue, hash_item};
-use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyFloat, PyInt, PyString};
+use pyo3::types::{PyBytes, PyDict};
 
 use crate::contents::Column;
+use crate::decides::Decides;
 use crate::errors::OrRaise;
 use crate::plan::Plan;
 use crate::table::Table;
@@ -102,85 +102,6 @@ fn table(names: [&'static str; 3], rows: Vec<(usize, usize, f64)>) -> PyResult<T
     };
     let similarity = Arc::new(Float64Array::from_iter_values(rows.iter().map(|row| row.2)));
     Table::new(names, [whole(|row| row.0), whole(|row| row.1), similarity])
-}
-
-/// Stands for a missing value of what records must share: it is a value of its own, which no text hashes to but by chance.
-pub(crate) const NO_VALUE: u64 = 0x6e6f_7661_6c75_6521;
-
-/// What decides about records beside what they are made of.
-struct Decides {
-    keep: Vec<KeepValue>,
-    within: Vec<u64>,
-}
-
-impl Decides {
-    fn of(keep: Option<&Bound<'_, PyAny>>, within: Option<&Bound<'_, PyAny>>, records: usize) -> PyResult<Self> {
-        let keep: Vec<KeepValue> = values(keep, keep_value)?;
-        let within = values(within, hash_of_within)?;
-        for (name, length) in [("keep", keep.len()), ("within", within.len())] {
-            if length != 0 && length != records {
-                return Err(PyValueError::new_err(format!(
-                    "the column of {name} has {length} values, and there are {records} records"
-                )));
-            }
-        }
-        Ok(Self { keep, within })
-    }
-
-    fn held<'a>(&'a self, contents: &'a [Content<'a>]) -> Held<'a> {
-        Held { contents, keep: &self.keep, within: &self.within }
-    }
-}
-
-fn values<'py, T>(
-    column: Option<&Bound<'py, PyAny>>,
-    value: impl Fn(&Bound<'py, PyAny>) -> PyResult<T>,
-) -> PyResult<Vec<T>> {
-    match column {
-        Some(column) => column.try_iter()?.map(|item| value(&item?)).collect(),
-        None => Ok(Vec::new()),
-    }
-}
-
-/// The hash of a value that records must share.
-fn hash_of_within(value: &Bound<'_, PyAny>) -> PyResult<u64> {
-    if value.is_none() {
-        return Ok(NO_VALUE);
-    }
-    Ok(hash_item(value.str()?.to_str()?.as_bytes()))
-}
-
-fn keep_value(value: &Bound<'_, PyAny>) -> PyResult<KeepValue> {
-    if value.is_none() {
-        return Ok(KeepValue::Missing);
-    }
-    if let Ok(text) = value.cast::<PyString>() {
-        return Ok(KeepValue::Text(text.to_str()?.into()));
-    }
-    if value.is_instance_of::<PyFloat>() {
-        let number: f64 = value.extract()?;
-        return Ok(if number.is_finite() { KeepValue::Number(number) } else { KeepValue::Missing });
-    }
-    // Times, and days.
-    if value.hasattr("timestamp")? {
-        let seconds: f64 = value.call_method0("timestamp")?.extract()?;
-        return Ok(if seconds.is_finite() { KeepValue::Number(seconds) } else { KeepValue::Missing });
-    }
-    if value.hasattr("toordinal")? {
-        return Ok(KeepValue::Integer(value.call_method0("toordinal")?.extract()?));
-    }
-    if value.is_instance_of::<PyInt>() || value.hasattr("__index__")? || value.hasattr("__float__")? {
-        let written = value.str()?;
-        return Ok(match written.to_str()? {
-            "False" => KeepValue::Integer(0),
-            "True" => KeepValue::Integer(1),
-            number => KeepValue::parse_number(number).unwrap_or(KeepValue::Missing),
-        });
-    }
-    let kind = value.get_type().name()?;
-    Err(PyTypeError::new_err(format!(
-        "records cannot be ordered by a value of type {kind}; give numbers, texts or times"
-    )))
 }
 
 #[pymethods]

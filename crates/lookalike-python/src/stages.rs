@@ -15,8 +15,8 @@ use pyo3::prelude::*;
 use pyo3_arrow::PyArray;
 
 use crate::contents::Column;
+use crate::decides::NO_VALUE;
 use crate::errors::OrRaise;
-use crate::outcome::NO_VALUE;
 use crate::plan::Plan;
 use crate::table::Table;
 

@@ -26,6 +26,15 @@ import lookalike as la
         (["a", 7], TypeError, "record 1 is of type int; a record is a str"),
         ([{"a": 1}, "b"], KeyError, "has no 'text'"),
         ([["a", 1.5]], TypeError, "record 0 has an item of type float; items are str, int or bytes"),
+        ([[True, False]], TypeError, "record 0 has an item of type bool; items are str, int or bytes"),
+        (polars.Series([[True, False]]), TypeError, "record 0 has an item of type bool; items are str, int or bytes"),
+        (polars.Series([[1.5]]), TypeError, "record 0 has an item of type float; items are str, int or bytes"),
+        (pyarrow.array([[], [1.5]]), TypeError, "record 1 has an item of type float; items are str, int or bytes"),
+        (pyarrow.array([["a"], ["b", None]]), TypeError, "record 1 has an item of type NoneType; items are str, int"),
+        (pyarrow.array([[None]]), TypeError, "record 0 has an item of type NoneType; items are str, int or bytes"),
+        (pyarrow.array([[["a"]]]), TypeError, "record 0 has an item of type list; items are str, int or bytes"),
+        (polars.Series([None, None]), TypeError, "record 0 is None; leave it out"),
+        (pyarrow.nulls(2), TypeError, "record 0 is None; leave it out"),
         ("one text", TypeError, "this is one text, not many"),
         (b"bytes", TypeError, "this is one text, not many"),
         (7, TypeError, "not iterable"),
@@ -73,9 +82,11 @@ def test_fields_that_are_not_there() -> None:
         la.dedup({"text": ["a", "b"], "score": [1]}, keep="max:score")
     with pytest.raises(TypeError, match="cannot be ordered by a value of type list"):
         la.dedup({"text": ["a"], "score": [[1]]}, keep="max:score")
-    for threads in (0, -1, 5000):
-        with pytest.raises(ValueError, match="no number of threads"):
-            la.dedup(["a"], threads=threads)
+    for threads in (0, -1, 5000, True, "2", 1.5):
+        with pytest.raises(la.SettingError, match="no number of threads"):
+            la.dedup(["a"], threads=threads)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="a value of keep holds half a surrogate pair"):
+        la.dedup({"text": ["a"], "score": ["\ud800"]}, keep="max:score")
 
 
 def test_comparing_what_cannot_be() -> None:
@@ -83,6 +94,13 @@ def test_comparing_what_cannot_be() -> None:
         la.compare("a", 7)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="is of type float"):
         la.similarity("a", 7.5)
+    half = "half \ud800 a pair"
+    with pytest.raises(ValueError, match="the left text holds half a surrogate pair, which is no text; repair it"):
+        la.compare(half, "b")
+    with pytest.raises(ValueError, match="the right text holds half a surrogate pair"):
+        la.compare("b", half)
+    with pytest.raises(ValueError, match="the record holds half a surrogate pair"):
+        la.similarity(half, "b")
 
 
 def test_indexes_that_are_none(tmp_path: Path) -> None:
@@ -147,6 +165,12 @@ def test_numbers_of_numpy_are_numbers(settings: Any) -> None:
         ({"verify": False}, "verify=False is of type bool; give a text"),
         ({"exact": 1}, "exact=1 is of type int; give True or False"),
         ({"keep": "foo"}, '"foo" is no keep order'),
+        ({"threshold": None}, "threshold=None is of type NoneType; give a number"),
+        ({"bag": None}, "bag=None is of type NoneType; give True or False"),
+        ({"seed": 2**64}, "the setting seed is out of range; choose a smaller number"),
+        ({"hashes": 2**32}, "the setting hashes is out of range; choose a smaller number"),
+        ({"threshold": 10**400}, "the setting threshold is out of range"),
+        ({"seed": 10**5000}, "the setting seed is out of range"),
     ],
 )
 def test_a_refused_setting_is_named(settings: Any, said: str) -> None:
@@ -156,6 +180,29 @@ def test_a_refused_setting_is_named(settings: Any, said: str) -> None:
     assert "line 1" not in str(refused.value)
     with pytest.raises(la.SettingError):
         la.dedup_files("absent.jsonl", **settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"output": "-"}, 'output="-" is standard output, which Python does not read; name a file'),
+        ({"dropped": Path("-")}, 'dropped="-" is standard output'),
+        ({"threads": 0}, "threads=0 is no number of threads; choose one from 1 to 1024"),
+        ({"threads": -1}, "threads=-1 is no number of threads"),
+        ({"threads": True}, "threads=True is no number of threads"),
+        ({"memory": "much"}, "memory='much' is no size; choose one such as \"512MiB\""),
+        ({"memory": -1}, "memory=-1 is no size"),
+        ({"memory": 0}, "memory=0 is no size"),
+        ({"memory": True}, "memory=True is no size"),
+        ({"on_error": "ignore"}, "on_error='ignore' is none of fail, skip"),
+        ({"input_format": "json"}, "input_format='json' is none of jsonl, csv, tsv, txt"),
+    ],
+)
+def test_files_are_not_looked_at_with_such_settings(settings: Any, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr("subprocess.Popen")
+    with pytest.raises(la.SettingError) as refused:
+        la.dedup_files("absent.jsonl", **settings)
+    assert said in str(refused.value)
 
 
 def test_no_files_are_no_input() -> None:
@@ -189,6 +236,17 @@ def test_what_an_index_refuses_is_named(tmp_path: Path) -> None:
             index.update({7: "a text"})  # type: ignore[dict-item]
         with pytest.raises(TypeError, match="give a datetime"):
             index.insert("k", "a text", time="yesterday")  # type: ignore[arg-type]
+        for call in (index.get, index.remove, index.__getitem__, index.__delitem__):
+            with pytest.raises(TypeError, match="the id 5 is of type int; the ids of an index are str"):
+                call(5)  # type: ignore[arg-type]
+        for ask in (index.get, index.remove, index.__contains__, index.__delitem__, lambda id: index.insert(id, "a")):
+            with pytest.raises(ValueError, match="the id holds half a surrogate pair, which is no text; repair it"):
+                ask("\ud800")
+        with pytest.raises(ValueError, match="'k': the record holds half a surrogate pair"):
+            index["k"] = "\ud800"
+        for limit in (-1, 1.5, "2"):
+            with pytest.raises(la.SettingError, match="the limit .* is out of range; choose a whole number"):
+                index.query("a text", limit=limit)  # type: ignore[arg-type]
         assert len(index) == 0
 
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import pickle
 import threading
+import time
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 import lookalike as la
 from texts import CAT, CAT_AGAIN, LONGER_CAT, OTHER, corpus
@@ -127,3 +131,106 @@ def test_a_forked_process_does_not_write_to_its_parents_index(tmp_path: Path) ->
     index.close()
     with la.Index(tmp_path / "i", read_only=True) as index:
         assert set(index) == {"a", "b"}
+
+
+def refuse(index: la.Index, records: Any) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        index.update(records)
+
+
+def test_a_refused_update_leaves_what_waits(tmp_path: Path) -> None:
+    with la.Index(tmp_path / "index") as index:
+        index.insert("waiting", CAT)
+        refuse(index, [("b", OTHER), ("c", None)])
+        refuse(index, [("b", OTHER), (7, OTHER)])
+        refuse(index, [("b", OTHER), ("\ud800", OTHER)])
+        with pytest.raises(TypeError):
+            index["b"] = None
+        with pytest.raises(ZeroDivisionError):
+            index.update((str(at), str(1 // at)) for at in (1, 0))
+        with pytest.raises(KeyError):
+            del index["b"]
+        assert list(index) == []
+        index.commit()
+        assert list(index) == ["waiting"]
+
+
+def test_a_refused_update_does_not_touch_other_threads(tmp_path: Path) -> None:
+    written = 300
+    with la.Index(tmp_path / "index", threshold=0.7) as index:
+        is_over = threading.Event()
+        seen: list[str] = []
+
+        def refused_again_and_again() -> None:
+            while not is_over.is_set():
+                refuse(index, [("half", OTHER)] * 20 + [("bad", None)])
+                seen.extend(["half"] if "half" in index else [])
+
+        def write(part: int) -> None:
+            for at in range(part, written, 2):
+                if at % 3:
+                    index[str(at)] = f"{CAT} {at}"
+                else:
+                    index.insert(str(at), f"{CAT} {at}")
+                    index.commit()
+                assert str(at) in index
+
+        spoilers = [threading.Thread(target=refused_again_and_again) for _ in range(2)]
+        writers = [threading.Thread(target=write, args=(part,)) for part in range(2)]
+        for thread in spoilers + writers:
+            thread.start()
+        for thread in writers:
+            thread.join()
+        is_over.set()
+        for thread in spoilers:
+            thread.join()
+        assert (len(index), seen) == (written, [])
+
+
+def test_the_first_and_the_last_time_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    utc = timezone.utc
+    with la.Index(tmp_path / "index") as index:
+        index.insert("last", CAT, time=datetime.max.replace(tzinfo=utc))
+        index.insert("first", LONGER_CAT, time=datetime.min.replace(tzinfo=utc))
+        index.insert("fine", OTHER, time=datetime(2020, 1, 1, 0, 0, 0, 123_999, tzinfo=utc))
+        for zone in ("Asia/Tokyo", "America/New_York"):
+            monkeypatch.setenv("TZ", zone)
+            time.tzset()
+            index.insert(zone, CAT, time=datetime.max)
+        monkeypatch.undo()
+        time.tzset()
+        index.commit()
+        assert index["last"].time == datetime(9999, 12, 31, 23, 59, 59, 999_000, tzinfo=utc)
+        assert index["first"].time == datetime(1970, 1, 1, tzinfo=utc)
+        assert index["fine"].time == datetime(2020, 1, 1, 0, 0, 0, 123_000, tzinfo=utc)
+        assert {match.time.year for match in index.query(CAT)} == {9999}
+        assert index.remove_older_than(timedelta(days=10**6)) == 0
+        assert index.remove_older_than(timedelta(days=-(10**6))) == 2
+
+
+def test_nothing_is_read_from_an_index_that_is_closed(tmp_path: Path) -> None:
+    index = la.Index(tmp_path / "index", store_text=True)
+    index["cat"] = CAT
+    index.close()
+    reads = [
+        lambda: len(index),
+        lambda: list(index),
+        lambda: "cat" in index,
+        lambda: index["cat"],
+        lambda: index.get("cat"),
+        lambda: index.query(CAT),
+        lambda: index.info(),
+        lambda: index.check(),
+        lambda: index.plan,
+        lambda: index.__enter__(),
+        lambda: index.commit(),
+    ]
+    for read in reads:
+        with pytest.raises(ValueError, match="the index is closed; open it again"):
+            read()
+    assert repr(index) == "<index that is closed>"
+    index.close()
+    with la.Index(tmp_path / "index", read_only=True) as reader:
+        assert list(reader) == ["cat"]
+    with pytest.raises(ValueError, match="closed"):
+        list(reader)

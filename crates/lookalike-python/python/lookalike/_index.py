@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from operator import index as whole
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from lookalike import _native
 from lookalike._errors import SettingError
@@ -16,6 +17,10 @@ from lookalike._settings import Settings, plan
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+_1970 = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_FIRST = datetime.min.replace(tzinfo=timezone.utc)
+_LAST = datetime.max.replace(tzinfo=timezone.utc)
 
 
 @dataclass(frozen=True)
@@ -100,34 +105,22 @@ class Index:
 
     def insert(self, id: str, record: Any, time: datetime | None = None) -> None:
         """Put a record into the index, in place of one with the same id; seen after :meth:`commit`."""
-        if not isinstance(id, str):
-            raise TypeError(f"the id {id!r} is of type {type(id).__name__}; the ids of an index are texts")
-        try:
-            self._index.insert(id, record, None if time is None else _milliseconds(time))
-        except TypeError as error:
-            raise TypeError(f"{id!r}: {error}") from None
+        self._index.insert(_checked(id), record, None if time is None else _milliseconds(time))
 
     def remove(self, id: str) -> bool:
         """Take a record out; seen after :meth:`commit`. Whether it was there."""
-        return self._index.remove(id)
+        return self._index.remove(_checked(id))
 
     def remove_older_than(self, age: timedelta | datetime) -> int:
         """Take out what is older than so long, or than a moment, and commit. How many."""
-        moment = datetime.now(timezone.utc) - age if isinstance(age, timedelta) else age
-        removed = self._index.remove_older_than(_milliseconds(moment))
-        self.commit()
-        return removed
+        moment = _ago(age) if isinstance(age, timedelta) else age
+        return self._index.remove_older_than(_milliseconds(moment))
 
     def update(self, records: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
-        """Put many records into the index at once: all of them, or none."""
+        """Put many records into the index at once: all of them, or none. What was inserted before is committed with them, and
+        waits on if they are refused."""
         pairs = records.items() if isinstance(records, Mapping) else records
-        try:
-            for id, record in pairs:
-                self.insert(id, record)
-        except BaseException:
-            self._index.rollback()
-            raise
-        self.commit()
+        self._index.update([(_checked(id), record) for id, record in pairs])
 
     def commit(self) -> None:
         """Make what was inserted and removed durable, and show it."""
@@ -154,6 +147,8 @@ class Index:
 
         Without ``threshold`` and ``limit``, what is as alike as the index was made for; with ``limit`` alone, the nearest.
         """
+        if limit is not None and not (isinstance(limit, SupportsIndex) and whole(limit) >= 0):
+            raise SettingError(f"the limit {limit!r} is out of range; choose a whole number, 0 or above")
         matches, _ = self._index.query(
             record, threshold=threshold, limit=limit, measure=measure, with_text=with_text
         )
@@ -161,7 +156,7 @@ class Index:
 
     def get(self, id: str) -> Item | None:
         """The item with this id."""
-        item = self._index.get(id)
+        item = self._index.get(_checked(id))
         return None if item is None else Item(item[0], item[1], _moment(item[2]), item[3], item[4])
 
     def info(self) -> dict[str, Any]:
@@ -173,7 +168,7 @@ class Index:
         return self._index.check()
 
     def close(self) -> None:
-        """Let others write. What was not committed is forgotten."""
+        """Let others write. What was not committed is forgotten, and nothing can be asked of this one any more."""
         self._index.close()
 
     def __setitem__(self, id: str, record: Any) -> None:
@@ -186,9 +181,8 @@ class Index:
         return item
 
     def __delitem__(self, id: str) -> None:
-        if not self._index.remove(id):
+        if not self._index.delete(_checked(id)):
             raise KeyError(id)
-        self.commit()
 
     def __contains__(self, id: object) -> bool:
         return isinstance(id, str) and self._index.get(id) is not None
@@ -200,6 +194,8 @@ class Index:
         return iter(self._index.ids())
 
     def __enter__(self) -> Index:
+        # Refuses one that is closed.
+        self.plan
         return self
 
     def __exit__(
@@ -208,17 +204,39 @@ class Index:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<index of {len(self)} items>"
+        return "<index that is closed>" if self._index.is_closed else f"<index of {len(self)} items>"
+
+
+def _checked(id: str) -> str:
+    if not isinstance(id, str):
+        raise TypeError(f"the id {id!r} is of type {type(id).__name__}; the ids of an index are str")
+    return id
+
+
+def _ago(age: timedelta) -> datetime:
+    """The moment that was so long ago, as far as there are dates for it."""
+    try:
+        return datetime.now(timezone.utc) - age
+    except OverflowError:
+        return _FIRST if age > timedelta(0) else _LAST
 
 
 def _milliseconds(moment: datetime) -> int:
+    """Since 1970, rounded down: a time is not later for being stored."""
     if not isinstance(moment, datetime):
         raise TypeError(f"the time {moment!r} is of type {type(moment).__name__}; give a datetime")
-    return max(0, round(moment.timestamp() * 1000))
+    second = moment.replace(microsecond=0)
+    try:
+        seconds = second.timestamp()
+    except (OverflowError, ValueError):
+        # Within hours of the first or the last date, in a time zone where it is past that already.
+        seconds = second.replace(tzinfo=timezone.utc).timestamp()
+    return max(0, int(seconds) * 1000 + moment.microsecond // 1000)
 
 
 def _moment(milliseconds: int) -> datetime:
-    return datetime.fromtimestamp(milliseconds / 1000, timezone.utc)
+    """The time, or the last there is: others than Python can write later ones."""
+    return _1970 + timedelta(milliseconds=min(milliseconds, (_LAST - _1970) // timedelta(milliseconds=1)))
 
 
 def _decisive(plan: _native.Plan) -> dict[str, Any]:

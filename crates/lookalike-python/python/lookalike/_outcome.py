@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from lookalike import _native
 from lookalike._progress import Listener, Listening
 from lookalike._records import Records
-from lookalike._settings import Settings, plan
+from lookalike._settings import Settings, check_threads, plan
 
 if TYPE_CHECKING:
     import numpy
@@ -53,8 +53,7 @@ def dedup(
     old = None if against is None else _old(against, text)
     keep = json.loads(plan_.settings)["keep"]
     keep_field = keep.partition(":")[2]
-    if threads is not None and not 1 <= threads <= 1024:
-        raise ValueError(f"{threads} is no number of threads; choose one from 1 to 1024")
+    check_threads(threads)
     with Listening(progress) as listener:
         found = plan_.run(
             new.column,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypedDict
 
 from lookalike._errors import SettingError
 from lookalike._native import Plan
@@ -56,6 +56,11 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "bag": _TRUTH,
     "exact": _TRUTH,
 }
+#: Settings that None leaves to the engine.
+_OPTIONAL = {"normalize", "hashes", "bands", "fingerprints"}
+#: Whole numbers are below this, if nothing is said.
+_BEYOND = 2**64
+_BEYOND_OF = {"hashes": 2**32}
 
 
 def plan(threshold: float = 0.8, **settings: Unpack[Settings]) -> Plan:
@@ -74,8 +79,8 @@ def plan(threshold: float = 0.8, **settings: Unpack[Settings]) -> Plan:
 
 def _plain(name: str, value: Any) -> object:
     """A setting as JSON knows it. Numbers of NumPy are numbers too."""
-    if value is None or not (name in _KINDS or name in Settings.__annotations__):
-        # Nothing was set; or the engine says what there is.
+    if not (name in _KINDS or name in Settings.__annotations__) or (value is None and name in _OPTIONAL):
+        # The engine says what there is; or nothing was set.
         return value
     if type(value).__module__ == "numpy" and hasattr(value, "item"):
         value = value.item()
@@ -86,4 +91,14 @@ def _plain(name: str, value: Any) -> object:
         raise SettingError(f"the {name} {value} is out of range; choose a finite number")
     if isinstance(value, int) and value < 0:
         raise SettingError(f"the {name} {value} is out of range; choose a number above 0")
+    if isinstance(value, int) and value >= _BEYOND_OF.get(name, _BEYOND):
+        # Not shown: it may have any number of digits.
+        raise SettingError(f"the setting {name} is out of range; choose a smaller number")
     return value
+
+
+def check_threads(threads: int | None) -> None:
+    """Refuses what is no number of threads; None is as many as there are cores."""
+    is_whole = isinstance(threads, SupportsIndex) and not isinstance(threads, bool)
+    if threads is not None and not (is_whole and 1 <= threads <= 1024):
+        raise SettingError(f"threads={threads!r} is no number of threads; choose one from 1 to 1024")

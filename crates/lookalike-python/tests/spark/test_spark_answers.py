@@ -174,3 +174,8 @@ def test_a_task_gives_up_what_is_too_much_for_it(small: Any, limit: str, monkeyp
     monkeypatch.setattr(_one_task, limit, 100)
     assert _one_task.pairs(prepare(small, "text", "id", 0.7, None, None, None, {})) is None
     assert sorted(map(tuple, pairs(small, threshold=0.7).collect())) == expected
+
+
+def test_a_missing_item_of_a_set_is_none(spark: Any, in_small: None) -> None:
+    df = spark.createDataFrame([(1, ["a", None, "b"]), (2, ["b", "a"]), (3, [None])], "id long, text array<string>")
+    assert [tuple(row)[:2] for row in pairs(df).collect()] == [(1, 2)]

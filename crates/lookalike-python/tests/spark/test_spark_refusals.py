@@ -66,8 +66,29 @@ def test_what_only_one_machine_does(spark: Any) -> None:
     for settings in ({"measure": "containment"}, {"exact": True}, {"verify": "estimate"}):
         with pytest.raises(la.SettingError, match="use the program|raise recall|leave verify out"):
             dedup(df, **settings)
-    with pytest.raises(la.ColumnError, match="'role' already"):
-        dedup(df.withColumn("role", df["text"]), annotate=True)
+
+
+def test_names_that_are_taken(spark: Any) -> None:
+    df = spark.createDataFrame([(1, TEXT)], "id long, text string")
+    for name in ("role", "Role", "GROUP"):
+        with pytest.raises(la.ColumnError, match=f"'{name}' already, which annotate=True would add; rename it"):
+            dedup(df.withColumn(name, df["text"]), annotate=True)
+    for annotate in (False, True):
+        with pytest.raises(la.ColumnError, match="'__Lookalike_id' already, which dedup needs for itself; rename it"):
+            dedup(df.withColumn("__Lookalike_id", df["text"]), annotate=annotate)
+
+
+def test_columns_are_given_by_name(spark: Any) -> None:
+    df = spark.createDataFrame([(1, TEXT)], "id long, text string")
+    for setting in ("text", "id", "within", "order_by"):
+        with pytest.raises(la.SettingError, match=f"{setting}= is given as Column; give the name of a column"):
+            dedup(df, **{setting: F.col("id")})
+    with pytest.raises(la.SettingError, match="order_by= is given as Column"):
+        dedup(df, order_by=["id", F.col("id").desc()])
+    dotted = df.withColumnRenamed("id", "a.b")
+    with pytest.raises(la.ColumnError, match="put it in backticks: '`a.b`'"):
+        dedup(dotted, id="a.b")
+    assert dedup(dotted, id="`a.b`").count() == 1
 
 
 def test_an_input_that_changes_between_readings(spark: Any) -> None:

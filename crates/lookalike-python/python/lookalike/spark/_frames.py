@@ -52,13 +52,21 @@ def dedup(
 
     The work is done before this returns; only the last join is left to whoever reads the result.
     """
-    if annotate and (taken := [name for name in ANNOTATIONS if name in df.columns]):
-        raise ColumnError(f"there is a column {taken[0]!r} already, which annotate=True would add; rename it first")
+    _refuse_taken(df, KEY, "dedup needs for itself")
+    for name in ANNOTATIONS if annotate else ():
+        _refuse_taken(df, name, "annotate=True would add")
     run = prepare(df, text, id, threshold, order_by, within, work, settings)
     if annotate:
         return annotated(run)
     gone = _dropped(run).select(F.col("id").alias(KEY))
     return df.join(gone, F.col(id) == F.col(KEY), "left_anti")
+
+
+def _refuse_taken(df: DataFrame, name: str, why: str) -> None:
+    """Refuses a name that a column has already. Spark does not tell capitals from small letters."""
+    taken = [column for column in df.columns if column.lower() == name]
+    if taken:
+        raise ColumnError(f"there is a column {taken[0]!r} already, which {why}; rename it first")
 
 
 def annotated(run: Run) -> DataFrame:

@@ -44,7 +44,10 @@ class Input:
         within: str | None,
     ) -> Input:
         """The input, once its columns are known to be there and of use."""
-        order = (order_by,) if isinstance(order_by, str) else tuple(order_by or ())
+        if order_by is None:
+            order: tuple[str, ...] = ()
+        else:
+            order = (order_by,) if isinstance(order_by, str) or not isinstance(order_by, Sequence) else tuple(order_by)
         made = cls(frame, text, id, order, json.loads(plan.settings)["keep"], within)
         _check_id(_type_of(frame, id, "id"), id)
         _check_text(_type_of(frame, text, "text"), text)
@@ -97,7 +100,8 @@ class Input:
 
     def _text(self) -> Column:
         if isinstance(_type_of(self.frame, self.text, "text"), T.ArrayType):
-            return F.col(self.text).cast("array<string>")
+            # An item that is missing is none.
+            return F.array_compact(F.col(self.text).cast("array<string>"))
         return F.col(self.text)
 
     def _within(self) -> Column:
@@ -113,9 +117,17 @@ class Input:
 
 
 def _type_of(frame: DataFrame, name: str, setting: str) -> T.DataType:
+    if not isinstance(name, str):
+        raise SettingError(
+            f"{setting}= is given as {type(name).__name__}; give the name of a column, and add the column first if there is none"
+        )
     try:
         return frame.select(name).schema.fields[0].dataType
     except AnalysisException as error:
+        if name in frame.columns and "." in name:
+            raise ColumnError(
+                f"{setting}={name!r} would reach into a column; for the one of that name, put it in backticks: '`{name}`'"
+            ) from error
         shown = ", ".join(frame.columns)
         raise ColumnError(f"there is no column {name!r}; {setting}= can name one of: {shown}") from error
 
