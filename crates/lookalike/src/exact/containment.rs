@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::jaccard::{ROUNDING, prefix_length};
+use super::jaccard::{BETWEEN_QUESTIONS, ROUNDING, prefix_length};
 use super::ranked::RankedSets;
 use crate::classes::Classes;
 use crate::error::Result;
@@ -19,11 +19,11 @@ pub(super) fn join(sets: &RankedSets, classes: &Classes, threshold: f64, watch: 
     let pieces = all
         .par_chunks(PIECE)
         .map(|piece| {
-            check_cancelled(watch)?;
             watch.advance(piece.len() as u64);
             let mut edges = Vec::new();
             let mut candidates: Vec<u32> = Vec::new();
             for set in piece {
+                check_cancelled(watch)?;
                 let size = sets.size(*set);
                 let least_shared = (threshold * size as f64 - ROUNDING).ceil().max(1.0) as usize;
                 candidates.clear();
@@ -32,7 +32,11 @@ pub(super) fn join(sets: &RankedSets, classes: &Classes, threshold: f64, watch: 
                 }
                 candidates.sort_unstable();
                 candidates.dedup();
-                for other in &candidates {
+                for (at, other) in candidates.iter().enumerate() {
+                    // Every set may have all others for candidates.
+                    if at % BETWEEN_QUESTIONS == BETWEEN_QUESTIONS - 1 {
+                        check_cancelled(watch)?;
+                    }
                     if sets.size(*other) < least_shared || !classes.may_pair(*set, *other) {
                         continue;
                     }

@@ -10,6 +10,8 @@ use crate::watch::{Watch, check_cancelled};
 
 /// Sets probed by one task.
 const PIECE: usize = 256;
+/// Candidates compared between two questions whether to stop.
+pub(super) const BETWEEN_QUESTIONS: usize = 1024;
 
 pub(super) fn join(sets: &RankedSets, classes: &Classes, threshold: f64, watch: &dyn Watch) -> Result<Vec<Edge>> {
     // From the smallest set to the largest: a set is compared with those before it.
@@ -24,11 +26,11 @@ pub(super) fn join(sets: &RankedSets, classes: &Classes, threshold: f64, watch: 
     let pieces = places
         .par_chunks(PIECE)
         .map(|piece| {
-            check_cancelled(watch)?;
             watch.advance(piece.len() as u64);
             let mut edges = Vec::new();
             let mut candidates: Vec<u32> = Vec::new();
             for place in piece {
+                check_cancelled(watch)?;
                 let set = order[*place as usize];
                 let size = sets.size(set);
                 let smallest = (threshold * size as f64 - ROUNDING).ceil().max(1.0) as usize;
@@ -41,7 +43,11 @@ pub(super) fn join(sets: &RankedSets, classes: &Classes, threshold: f64, watch: 
                 }
                 candidates.sort_unstable();
                 candidates.dedup();
-                for other in &candidates {
+                for (at, other) in candidates.iter().enumerate() {
+                    // Every set may have all others for candidates.
+                    if at % BETWEEN_QUESTIONS == BETWEEN_QUESTIONS - 1 {
+                        check_cancelled(watch)?;
+                    }
                     let other = order[*other as usize];
                     if !classes.may_pair(set, other) {
                         continue;
