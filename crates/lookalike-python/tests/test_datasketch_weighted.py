@@ -100,3 +100,10 @@ def test_an_index_finds_weighted_sketches() -> None:
     forest.index()
     assert set(lsh.query(sketches["first"])) == {"first", "second"}
     assert set(forest.query(sketches["first"], 2)) == {"first", "second"}
+
+
+def test_a_matrix_of_numpy_is_an_array() -> None:
+    rows = np.matrix([[1, 2, 0], [0, 0, 0], [3, 1, 4]])
+    made = [module.WeightedMinHashGenerator(3, 16).minhash_many(rows) for module in (theirs, ours)]
+    found = [[None if sketch is None else sketch.hashvalues.tolist() for sketch in sketches] for sketches in made]
+    assert found[0] == found[1] and found[0][1] is None

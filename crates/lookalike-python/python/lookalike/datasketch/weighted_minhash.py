@@ -96,7 +96,8 @@ class WeightedMinHashGenerator:
             rows.eliminate_zeros()
             dimensions, weights, ends = rows.indices, rows.data, rows.indptr
         else:
-            matrix = X.astype(np.float32)
+            # Rows of a `numpy.matrix` are matrices again.
+            matrix = np.asarray(X).astype(np.float32)
             at_rows, dimensions = np.nonzero(matrix)
             weights = matrix[at_rows, dimensions]
             ends = np.searchsorted(at_rows, np.arange(len(matrix) + 1))
