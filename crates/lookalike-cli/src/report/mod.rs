@@ -8,7 +8,7 @@ mod texts;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use lookalike::Audit;
 use lookalike_io::{AtomicFile, FinishedFile, Input, refuse_overwriting, remove_abandoned};
@@ -16,6 +16,7 @@ use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Value, context};
 
 use crate::command::Found;
+use crate::destinations::STDOUT;
 
 /// The page, with places for what was found.
 const TEMPLATE: &str = include_str!("page.html");
@@ -46,6 +47,9 @@ impl ReportArguments {
 
     /// Opens the file, if one is asked for.
     pub(crate) fn open(&self) -> Result<Report> {
+        if self.file().is_some_and(|file| file.as_os_str() == STDOUT) {
+            bail!("a report is a page to keep, and is not written to standard output; name a file");
+        }
         remove_abandoned(self.file());
         Ok(Report(self.file().map(AtomicFile::create).transpose()?))
     }

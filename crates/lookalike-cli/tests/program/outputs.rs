@@ -208,6 +208,9 @@ fn lists_can_go_to_standard_output() {
     for command in ["dedup in.jsonl --dropped -", "dedup in.jsonl -o out.jsonl --dropped - --pairs -"] {
         assert!(folder.run(command).stderr.contains("only one output can go to standard output"), "{command}");
     }
+    for command in ["dedup in.jsonl -o out.jsonl --report -", "pairs in.jsonl --report -"] {
+        assert!(folder.run(command).stderr.contains("name a file"), "{command}");
+    }
     assert_eq!(folder.names(), ["in.jsonl", "out.jsonl"]);
 }
 
