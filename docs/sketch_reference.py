@@ -63,9 +63,17 @@ def split_mix(state):
 
 
 def sketch(elements, slots, seed):
-    draws = [word for word, _ in zip(split_mix(seed), range(slots))]
-    functions = [(word & 0xFFFFFFFF | 1, word >> 32) for word in draws]
-    return [min(((a * (e >> 32) + b) % 2**32 for e in elements), default=2**32 - 1) for a, b in functions]
+    words, sketch = split_mix(seed), [2**32 - 1] * slots
+    multiplier = next(words) | 1
+    for element in elements:
+        word = element * multiplier & MASK
+        slot = (word >> 32) * slots >> 32
+        sketch[slot] = min(sketch[slot], (word & 0xFFFFFFFF) >> 1)
+    for slot, word in zip(range(slots), words):
+        if elements and sketch[slot] == 2**32 - 1:
+            multiplier = word & 0xFFFFFFFF | 1
+            sketch[slot] = 2**31 | min(multiplier * (e >> 32) % 2**32 for e in elements) >> 1
+    return sketch
 
 
 def band_keys(sketch, bands, seed, within=0):

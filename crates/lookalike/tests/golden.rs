@@ -101,7 +101,7 @@ fn the_engine_makes_the_golden_vectors() {
 fn the_golden_vectors_cover_the_specification() {
     let vectors = vectors();
     type Question = (&'static str, fn(&Vector) -> bool);
-    let covered: [Question; 10] = [
+    let covered: [Question; 11] = [
         ("words", |vector| vector.shingles == "words:5"),
         ("characters", |vector| vector.shingles.starts_with("chars")),
         ("lines", |vector| vector.shingles == "lines"),
@@ -112,6 +112,10 @@ fn the_golden_vectors_cover_the_specification() {
         ("random keys", |vector| vector.bands.starts_with("random")),
         ("another seed", |vector| vector.seed != 1),
         ("an empty record", |vector| vector.elements.is_empty()),
+        ("slots that elements fell into beside others", |vector| {
+            let [some, others] = [true, false].map(|fell| vector.slots.iter().any(|slot| (slot >> 31 == 0) == fell));
+            some && others
+        }),
     ];
     for (what, covers) in covered {
         assert!(vectors.iter().any(covers), "no vector with {what}");

@@ -45,7 +45,7 @@ fn the_borderline_is_shown_from_both_sides() {
     };
     let (above, below) = (similarity("a", "b"), similarity("b", "d"));
     assert!(above > 0.8 && below < 0.5, "{pairs}");
-    folder.done("pairs in.jsonl -t 0.6 --bands random:200x1 -o out.tsv --report report.html");
+    folder.done("pairs in.jsonl -t 0.5 --bands random:200x1 -o out.tsv --report report.html");
     let report = folder.text("report.html");
     let (_, border) = report.split_once("Just above").unwrap();
     let (alike, apart) = border.split_once("Just below").unwrap();

@@ -16,7 +16,7 @@ use crate::shingle::Shingler;
 use crate::sketch::SlotWidth;
 
 /// The version of everything that hashes: tokens, shingles, sketches and band keys. Part of every fingerprint.
-pub const SKETCH_VERSION: u32 = 1;
+pub const SKETCH_VERSION: u32 = 2;
 
 /// How candidates are found.
 #[derive(Clone, Copy, Debug, PartialEq)]

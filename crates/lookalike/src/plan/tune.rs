@@ -8,8 +8,11 @@ use super::curve::Scheme;
 use crate::error::{Error, Result};
 use crate::settings::Bands;
 
-/// Nanoseconds for one MinHash value of a record of 235 shingles.
-const HASH_COST: f64 = 15.0;
+/// Shingles of a record of the reference corpus.
+const SHINGLES: f64 = 235.0;
+/// Nanoseconds for a MinHash value of such a record that its shingles have to be permuted for. Those that one of them falls
+/// into cost nothing more than the fall, which is the same for every scheme.
+const PERMUTATION_COST: f64 = 15.0;
 /// Nanoseconds for one key of a record: made, sorted, its bucket looked at.
 const KEY_COST: f64 = 25.0;
 /// Nanoseconds for a candidate that turns out not to be a pair.
@@ -105,7 +108,9 @@ fn cost(scheme: &Scheme, threshold: f64) -> f64 {
         let met = 1.0 - (1.0 - similarity.powi(rows)).powf(keys);
         false_candidates += (unrelated + related) * met;
     }
-    f64::from(scheme.slots) * HASH_COST + keys * KEY_COST + false_candidates * FALSE_CANDIDATE_COST
+    let slots = f64::from(scheme.slots);
+    let permuted = slots * (-SHINGLES / slots).exp();
+    permuted * PERMUTATION_COST + keys * KEY_COST + false_candidates * FALSE_CANDIDATE_COST
 }
 
 #[cfg(test)]

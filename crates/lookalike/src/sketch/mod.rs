@@ -1,9 +1,13 @@
 //! sketch: shingle hashes → MinHash values.
 //!
-//! Slot i of a sketch is the least of `a_i · x + b_i (mod 2³²)` over the record's elements, x being the upper half of
-//! an element's 64-bit hash and a_i odd: a permutation of the 32-bit numbers, drawn from the seed for each slot on its
-//! own. Two sets agree in a slot with probability equal to their Jaccard similarity, and slots are independent.
-//! Repeated elements change nothing, so the elements need not be distinct. docs/sketch.md is the specification.
+//! A sketch is made in one pass: every element falls into one bin, a slot of the sketch, with one value, and the slot
+//! keeps the least. A slot that no element fell into takes the least of `a_i · x (mod 2³²)` over all elements, x being
+//! the upper half of an element's 64-bit hash and a_i odd: a permutation of the 32-bit numbers, drawn from the seed for
+//! each slot on its own. Either way a slot samples one element of the set, and the same one in two sets if it is that
+//! of their union: two sets agree in a slot with probability equal to their Jaccard similarity. Slots filled from bins
+//! sample different elements, so that the share of agreeing slots varies less than with a permutation for every slot, and
+//! most sets need only a few permutations, which are what costs. Repeated elements change nothing, so the elements need not
+//! be distinct. docs/sketch.md is the specification.
 
 mod document;
 mod kept;
@@ -17,41 +21,74 @@ use crate::hash::SplitMix;
 /// The value of every slot of an empty set.
 pub const EMPTY_SLOT: u32 = u32::MAX;
 
+/// Set in a slot that no element fell into.
+const BY_PERMUTATION: u32 = 1 << 31;
+
 /// Makes sketches of one kind: a number of slots and a seed.
 #[derive(Clone, Debug)]
 pub struct MinHash {
-    /// Padded to whole vectors; the slots behind `slots` are computed and thrown away.
+    /// Of the hash that says into which slot an element falls, and with which value.
+    bin_multiplier: u64,
+    /// Of the permutation of each slot.
     multipliers: Vec<u32>,
-    addends: Vec<u32>,
-    slots: usize,
     kernel: kernel::Kernel,
 }
 
 impl MinHash {
     /// A MinHash with so many slots.
     pub fn new(slots: usize, seed: u64) -> Self {
-        let padded = slots.next_multiple_of(kernel::LANES);
         let mut random = SplitMix(seed);
-        let (multipliers, addends) = (0..padded)
-            .map(|_| {
-                let word = random.next();
-                (word as u32 | 1, (word >> 32) as u32)
-            })
-            .unzip();
-        Self { multipliers, addends, slots, kernel: kernel::fastest() }
+        let bin_multiplier = random.next() | 1;
+        let multipliers = (0..slots).map(|_| random.next() as u32 | 1).collect();
+        Self { bin_multiplier, multipliers, kernel: kernel::fastest() }
     }
 
     /// How many slots a sketch has.
     pub fn slots(&self) -> usize {
-        self.slots
+        self.multipliers.len()
     }
 
     /// Appends the sketch of these elements.
     pub fn append(&self, elements: &[u64], sketches: &mut Vec<u32>) {
         let start = sketches.len();
-        sketches.resize(start + self.multipliers.len(), EMPTY_SLOT);
-        (self.kernel)(elements, &self.multipliers, &self.addends, &mut sketches[start..]);
-        sketches.truncate(start + self.slots);
+        sketches.resize(start + self.slots(), EMPTY_SLOT);
+        if !elements.is_empty() {
+            let slots = &mut sketches[start..];
+            self.fill_bins(elements, slots);
+            self.fill_empty(elements, slots);
+        }
+    }
+
+    /// Lowers the slot into which each element falls.
+    fn fill_bins(&self, elements: &[u64], slots: &mut [u32]) {
+        let bins = slots.len() as u64;
+        for element in elements {
+            let word = element.wrapping_mul(self.bin_multiplier);
+            let slot = &mut slots[((word >> 32) * bins >> 32) as usize];
+            *slot = (*slot).min(word as u32 >> 1);
+        }
+    }
+
+    /// Fills the slots that are still empty by their permutations, a few vectors of them at a time.
+    fn fill_empty(&self, elements: &[u64], slots: &mut [u32]) {
+        const AT_A_TIME: usize = 8 * kernel::LANES;
+        let multipliers = self.multipliers.chunks(AT_A_TIME);
+        for (slots, multipliers) in slots.chunks_mut(AT_A_TIME).zip(multipliers) {
+            let (mut places, mut gathered) = ([0; AT_A_TIME + 1], [0; AT_A_TIME + 1]);
+            let mut empty = 0;
+            // Without a branch: which ones are empty cannot be foreseen.
+            for (place, (slot, multiplier)) in slots.iter().zip(multipliers).enumerate() {
+                places[empty] = place;
+                gathered[empty] = *multiplier;
+                empty += usize::from(*slot == EMPTY_SLOT);
+            }
+            let padded = empty.next_multiple_of(kernel::LANES);
+            let mut least = [u32::MAX; AT_A_TIME];
+            (self.kernel)(elements, &gathered[..padded], &mut least[..padded]);
+            for (place, least) in places[..empty].iter().zip(least) {
+                slots[*place] = BY_PERMUTATION | least >> 1;
+            }
+        }
     }
 
     /// The sketch of these elements.
