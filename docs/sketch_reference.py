@@ -84,8 +84,9 @@ def band_keys(sketch, bands, seed, within=0):
         while len(chosen) < rows:
             chosen.add(next(words) * len(sketch) >> 64)
         state = fold(within ^ K4, band * K2 & MASK | 1) ^ K2
-        for slot in sorted(chosen):
-            state = (fold(state ^ sketch[slot], K3) + K1) & MASK
+        slots = [sketch[slot] for slot in sorted(chosen)] + [0]
+        for at in range(0, rows, 2):
+            state = (fold(state ^ slots[at] ^ slots[at + 1] << 32, K3) + K1) & MASK
         yield fold(state ^ K0, K1)
 
 

@@ -138,10 +138,12 @@ pub(crate) fn hash_occurrence(shingle: u64, occurrence: u64) -> u64 {
 
 /// The key of a band: the hash of its slots, apart for every band and every value of `--within`.
 #[inline]
-pub(crate) fn hash_band(band: u64, within: u64, slots: impl Iterator<Item = u32>) -> u64 {
+pub(crate) fn hash_band(band: u64, within: u64, mut slots: impl Iterator<Item = u32>) -> u64 {
     let mut state = fold(within ^ K4, band.wrapping_mul(K2) | 1) ^ K2;
-    for slot in slots {
-        state = fold(state ^ u64::from(slot), K3).wrapping_add(K1);
+    // Two at a time: every step waits for the one before.
+    while let Some(slot) = slots.next() {
+        let other = slots.next().unwrap_or(0);
+        state = fold(state ^ (u64::from(slot) | u64::from(other) << 32), K3).wrapping_add(K1);
     }
     fold(state ^ K0, K1)
 }
