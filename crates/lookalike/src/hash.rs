@@ -143,7 +143,7 @@ pub(crate) fn hash_band(band: u64, within: u64, mut slots: impl Iterator<Item = 
     // Two at a time: every step waits for the one before.
     while let Some(slot) = slots.next() {
         let other = slots.next().unwrap_or(0);
-        state = fold(state ^ (u64::from(slot) | u64::from(other) << 32), K3).wrapping_add(K1);
+        state = fold(state ^ (u64::from(slot) | (u64::from(other) << 32)), K3).wrapping_add(K1);
     }
     fold(state ^ K0, K1)
 }

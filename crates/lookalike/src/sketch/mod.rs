@@ -64,7 +64,7 @@ impl MinHash {
         let bins = slots.len() as u64;
         for element in elements {
             let word = element.wrapping_mul(self.bin_multiplier);
-            let slot = &mut slots[((word >> 32) * bins >> 32) as usize];
+            let slot = &mut slots[(((word >> 32) * bins) >> 32) as usize];
             *slot = (*slot).min(word as u32 >> 1);
         }
     }
@@ -86,7 +86,7 @@ impl MinHash {
             let mut least = [u32::MAX; AT_A_TIME];
             (self.kernel)(elements, &gathered[..padded], &mut least[..padded]);
             for (place, least) in places[..empty].iter().zip(least) {
-                slots[*place] = BY_PERMUTATION | least >> 1;
+                slots[*place] = BY_PERMUTATION | (least >> 1);
             }
         }
     }
