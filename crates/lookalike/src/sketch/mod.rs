@@ -24,13 +24,17 @@ pub const EMPTY_SLOT: u32 = u32::MAX;
 /// Set in a slot that no element fell into.
 const BY_PERMUTATION: u32 = 1 << 31;
 
+/// Slots that are filled by their permutations at a time.
+const AT_A_TIME: usize = 8 * kernel::LANES;
+
 /// Makes sketches of one kind: a number of slots and a seed.
 #[derive(Clone, Debug)]
 pub struct MinHash {
     /// Of the hash that says into which slot an element falls, and with which value.
     bin_multiplier: u64,
-    /// Of the permutation of each slot.
+    /// Of the permutation of each slot, padded to whole vectors.
     multipliers: Vec<u32>,
+    slots: usize,
     kernel: kernel::Kernel,
 }
 
@@ -39,13 +43,14 @@ impl MinHash {
     pub fn new(slots: usize, seed: u64) -> Self {
         let mut random = SplitMix(seed);
         let bin_multiplier = random.next() | 1;
-        let multipliers = (0..slots).map(|_| random.next() as u32 | 1).collect();
-        Self { bin_multiplier, multipliers, kernel: kernel::fastest() }
+        let mut multipliers: Vec<u32> = (0..slots).map(|_| random.next() as u32 | 1).collect();
+        multipliers.resize(slots.next_multiple_of(kernel::LANES), 1);
+        Self { bin_multiplier, multipliers, slots, kernel: kernel::fastest() }
     }
 
     /// How many slots a sketch has.
     pub fn slots(&self) -> usize {
-        self.multipliers.len()
+        self.slots
     }
 
     /// Appends the sketch of these elements.
@@ -71,23 +76,36 @@ impl MinHash {
 
     /// Fills the slots that are still empty by their permutations, a few vectors of them at a time.
     fn fill_empty(&self, elements: &[u64], slots: &mut [u32]) {
-        const AT_A_TIME: usize = 8 * kernel::LANES;
+        // Where few are empty they are gathered first; where nearly all are, that takes longer than it saves.
+        let are_few = elements.len().saturating_mul(elements.len()) > 12 * slots.len();
         let multipliers = self.multipliers.chunks(AT_A_TIME);
         for (slots, multipliers) in slots.chunks_mut(AT_A_TIME).zip(multipliers) {
-            let (mut places, mut gathered) = ([0; AT_A_TIME + 1], [0; AT_A_TIME + 1]);
-            let mut empty = 0;
-            // Without a branch: which ones are empty cannot be foreseen.
-            for (place, (slot, multiplier)) in slots.iter().zip(multipliers).enumerate() {
-                places[empty] = place;
-                gathered[empty] = *multiplier;
-                empty += usize::from(*slot == EMPTY_SLOT);
+            if are_few {
+                self.fill_few(elements, multipliers, slots);
+                continue;
             }
-            let padded = empty.next_multiple_of(kernel::LANES);
             let mut least = [u32::MAX; AT_A_TIME];
-            (self.kernel)(elements, &gathered[..padded], &mut least[..padded]);
-            for (place, least) in places[..empty].iter().zip(least) {
-                slots[*place] = BY_PERMUTATION | (least >> 1);
+            (self.kernel)(elements, multipliers, &mut least[..multipliers.len()]);
+            for (slot, least) in slots.iter_mut().zip(least) {
+                *slot = if *slot == EMPTY_SLOT { BY_PERMUTATION | (least >> 1) } else { *slot };
             }
+        }
+    }
+
+    fn fill_few(&self, elements: &[u64], multipliers: &[u32], slots: &mut [u32]) {
+        let (mut places, mut gathered) = ([0; AT_A_TIME + 1], [0; AT_A_TIME + 1]);
+        let mut empty = 0;
+        // Without a branch: which ones are empty cannot be foreseen.
+        for (place, (slot, multiplier)) in slots.iter().zip(multipliers).enumerate() {
+            places[empty] = place;
+            gathered[empty] = *multiplier;
+            empty += usize::from(*slot == EMPTY_SLOT);
+        }
+        let padded = empty.next_multiple_of(kernel::LANES);
+        let mut least = [u32::MAX; AT_A_TIME];
+        (self.kernel)(elements, &gathered[..padded], &mut least[..padded]);
+        for (place, least) in places[..empty].iter().zip(least) {
+            slots[*place] = BY_PERMUTATION | (least >> 1);
         }
     }
 
