@@ -29,7 +29,7 @@ pub struct Comparison {
 pub struct Estimate {
     /// The share of agreeing slots.
     pub similarity: f64,
-    /// Its standard error, √(s(1−s)/k).
+    /// Its standard error at most, √(s(1−s)/k).
     pub standard_error: f64,
 }
 
