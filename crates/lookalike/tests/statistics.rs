@@ -17,6 +17,8 @@ use random::Random;
 const SLOTS: usize = 128;
 /// How many standard errors a measurement may be off.
 const SIGMAS: f64 = 4.0;
+/// Elements of sets that are so much larger than a sketch that few pairs tell its slots from independent ones.
+const LARGE: usize = 25 * SLOTS;
 /// Fewer expected events than this, or expected failures, say nothing about a rate.
 const FEWEST_EVENTS: f64 = 10.0;
 const SEED: u64 = 1;
@@ -300,7 +302,7 @@ fn shingles_of_a_text_with_one_word_changed() {
     }
 }
 
-/// How many of `pairs` pairs of sets of 50 the engine itself makes candidates.
+/// How many of `pairs` pairs of sets the engine itself makes candidates.
 fn count_candidates(bands: Bands, sizes: Sizes, seed: u64, pairs: usize) -> f64 {
     let plan = Settings::new(0.8).hashes(SLOTS as u32).bands(bands).verify(Verify::Off).seed(seed).plan().unwrap();
     let mut random = Random::new(seed << 32 ^ sizes.shared as u64);
@@ -318,14 +320,16 @@ fn count_candidates(bands: Bands, sizes: Sizes, seed: u64, pairs: usize) -> f64 
 #[test]
 fn bands_make_candidates_as_the_curve_says() {
     for scheme in [disjoint(16, 6), disjoint(20, 5), disjoint(9, 13), disjoint(40, 2)] {
-        let mut judged = 0;
-        for sizes in Sizes::at_every_similarity(50, 50) {
-            let (similarity, pairs) = (sizes.similarity(), count(20_000, 5_000));
-            let met = count_candidates(scheme.bands, sizes, SEED, pairs);
-            let what = format!("{} at {similarity}", scheme.bands);
-            judged += usize::from(check_rate(&what, Curve::NoFlatter, scheme.meets(similarity), met, pairs as f64));
+        for (size, curve, pairs) in [(50, Curve::NoFlatter, count(20_000, 5_000)), (LARGE, Curve::Same, 1_000)] {
+            let mut judged = 0;
+            for sizes in Sizes::at_every_similarity(size, size) {
+                let similarity = sizes.similarity();
+                let met = count_candidates(scheme.bands, sizes, SEED, pairs);
+                let what = format!("{} of {size} at {similarity}", scheme.bands);
+                judged += usize::from(check_rate(&what, curve, scheme.meets(similarity), met, pairs as f64));
+            }
+            assert!(judged > 0, "{} of {size}: no rate could be judged", scheme.bands);
         }
-        assert!(judged > 0, "{}: no rate could be judged", scheme.bands);
     }
 }
 
@@ -333,12 +337,15 @@ fn bands_make_candidates_as_the_curve_says() {
 /// independent, and the standard error comes from the differences between draws.
 #[test]
 fn random_keys_make_candidates_as_their_own_curve_says() {
-    let (draws, pairs) = (count(200, 60), 100);
-    for (keys, rows) in [(125, 3), (16, 6), (40, 10)] {
-        let bands = Bands::Random { keys, rows };
+    let draws = count(200, 60);
+    let kinds = [(125, 3), (16, 6), (40, 10)].map(|(keys, rows)| Bands::Random { keys, rows });
+    for (bands, (size, curve, pairs)) in kinds
+        .into_iter()
+        .flat_map(|bands| [(50, Curve::NoFlatter, 100), (LARGE, Curve::Same, 20)].map(|kind| (bands, kind)))
+    {
         let scheme = Scheme { slots: SLOTS as u32, bands, least_agreement: 0 };
         let mut judged = 0;
-        for sizes in Sizes::at_every_similarity(50, 50) {
+        for sizes in Sizes::at_every_similarity(size, size) {
             let probability = scheme.meets(sizes.similarity());
             let expected = probability * (draws * pairs) as f64;
             if expected.min((draws * pairs) as f64 - expected) < FEWEST_EVENTS {
@@ -349,10 +356,10 @@ fn random_keys_make_candidates_as_their_own_curve_says() {
             let mean = rates.iter().sum::<f64>() / draws as f64;
             let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (draws as f64 - 1.0);
             let off = (mean - probability) / (variance / draws as f64).sqrt();
-            let allowed = Curve::NoFlatter.allows(probability, off);
-            assert!(allowed, "{bands} at {}: {mean}, not {probability}: {off}", sizes.similarity());
+            let allowed = curve.allows(probability, off);
+            assert!(allowed, "{bands} of {size} at {}: {mean}, not {probability}: {off}", sizes.similarity());
             judged += 1;
         }
-        assert!(judged > 0, "{bands}: no rate could be judged");
+        assert!(judged > 0, "{bands} of {size}: no rate could be judged");
     }
 }

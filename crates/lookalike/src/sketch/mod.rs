@@ -92,11 +92,12 @@ impl MinHash {
         }
     }
 
+    /// Fills the few of these slots that are empty.
     fn fill_few(&self, elements: &[u64], multipliers: &[u32], slots: &mut [u32]) {
-        let (mut places, mut gathered) = ([0; AT_A_TIME + 1], [0; AT_A_TIME + 1]);
+        let (mut places, mut gathered) = ([0u8; AT_A_TIME + 1], [0; AT_A_TIME + 1]);
         let mut empty = 0;
         // Without a branch: which ones are empty cannot be foreseen.
-        for (place, (slot, multiplier)) in slots.iter().zip(multipliers).enumerate() {
+        for (place, (slot, multiplier)) in (0u8..).zip(slots.iter().zip(multipliers)) {
             places[empty] = place;
             gathered[empty] = *multiplier;
             empty += usize::from(*slot == EMPTY_SLOT);
@@ -105,7 +106,7 @@ impl MinHash {
         let mut least = [u32::MAX; AT_A_TIME];
         (self.kernel)(elements, &gathered[..padded], &mut least[..padded]);
         for (place, least) in places[..empty].iter().zip(least) {
-            slots[*place] = BY_PERMUTATION | (least >> 1);
+            slots[usize::from(*place)] = BY_PERMUTATION | (least >> 1);
         }
     }
 

@@ -3,7 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use lookalike::plan::SKETCH_VERSION;
 use lookalike::{Batch, Content, Index, IndexOptions, Query, RecordNumber, Settings, Shingles, Snapshot};
+use xxhash_rust::xxh3::xxh3_64;
 
 const TEXTS: [&str; 8] = [
     "the ferry leaves the old harbour at seven and reaches the island before noon",
@@ -76,5 +78,27 @@ fn files_of_every_version_open() {
         index.commit().unwrap();
         index.compact().unwrap();
         assert_eq!(answer(&index.snapshot(), TEXTS[4]), near(&[("new", "1.000"), ("3", "0.733")]));
+    }
+}
+
+/// A copy of this version's files, whose manifest says that its items were sketched by another.
+#[test]
+fn an_index_of_other_sketches_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut index = Index::create(folder.path(), &Settings::new(0.6).plan().unwrap()).unwrap();
+    index.insert("0", Content::Text(TEXTS[0]), None).unwrap();
+    index.commit().unwrap();
+    drop(index);
+    let path = folder.path().join("manifest");
+    let manifest = std::fs::read_to_string(&path).unwrap();
+    let (line, body) = manifest.split_once('\n').unwrap();
+    let current = format!("\"sketch_version\": {SKETCH_VERSION}");
+    let other = body.trim_end().replace(&current, "\"sketch_version\": 1");
+    assert_ne!(other, body.trim_end());
+    let (start, _) = line.rsplit_once(' ').unwrap();
+    std::fs::write(&path, format!("{start} {:016x}\n{other}\n", xxh3_64(other.as_bytes()))).unwrap();
+    for error in [Snapshot::open(folder.path()).err(), Index::open(folder.path()).err()] {
+        let said = error.expect("an error").to_string();
+        assert!(said.contains("hashes differently") && said.contains("build it again"), "{said}");
     }
 }

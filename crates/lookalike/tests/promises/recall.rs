@@ -104,7 +104,7 @@ fn check_planted(settings: Settings, shared: usize, all: usize, pairs: usize) ->
 }
 
 #[test]
-fn promise_1_pairs_planted_at_the_threshold_are_found_as_often_as_the_plan_says() {
+fn promise_1_pairs_planted_at_the_threshold_are_found_at_least_as_often_as_the_plan_says() {
     for (shared, all) in [(20, 40), (40, 50), (90, 100)] {
         for recall in [0.6, 0.9, 0.99] {
             let found = check_planted(Settings::new(shared as f64 / all as f64).recall(recall), shared, all, PAIRS);
