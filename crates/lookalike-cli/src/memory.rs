@@ -117,8 +117,7 @@ impl Budget {
     /// What is left for the sketches and sets that are compared, when so much is in memory already.
     pub(crate) fn room(&self, records: u64, id_bytes: u64, sketches: u64) -> u64 {
         let taken = self.least(records, id_bytes) - LEAST_ROOM + sketches;
-        // What is loaded is there once more while it is put in order.
-        self.bytes.saturating_sub(taken).max(LEAST_ROOM) / 2
+        self.bytes.saturating_sub(taken).max(LEAST_ROOM)
     }
 }
 

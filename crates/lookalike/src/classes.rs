@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use crate::band::{Buckets, Entries, Entry};
+use crate::band::{Buckets, Entries};
 use crate::collection::Collection;
 use crate::error::Result;
 use crate::group::keep_order;
@@ -156,18 +156,34 @@ impl EarlierAlike {
         for (rank, record) in (0u32..).zip(order) {
             rank_of[*record as usize] = rank;
         }
-        let rank_of = &rank_of;
-        let by_sequence = || Buckets::of(&Fingerprints { collection, rank_of });
+        let is_full = |record: usize| collection.shape(record as u32) != Shape::Empty;
+        let by_sequence = || {
+            let mut entries = Entries::with_room_for(collection.len());
+            collection.for_each_fingerprint(|first, fingerprints| {
+                for (record, fingerprint) in (first as usize..).zip(fingerprints).filter(|(record, _)| is_full(*record))
+                {
+                    entries.push(*fingerprint as u64, rank_of[record]);
+                }
+            })?;
+            Ok(Buckets::of(&entries))
+        };
         let by_mark = || {
-            let is_by_sets = !collection.has_sequences();
-            if is_by_sets { Buckets::of(&Marks { collection, rank_of }) } else { Ok(Buckets::default()) }
+            if collection.has_sequences() {
+                return Ok(Buckets::default());
+            }
+            let mut entries = Entries::with_room_for(collection.len());
+            collection.for_each_mark(|first, marks| {
+                for (record, mark) in (first as usize..).zip(marks).filter(|(record, _)| is_full(*record)) {
+                    entries.push(*mark, rank_of[record]);
+                }
+            })?;
+            Ok(Buckets::of(&entries))
         };
-        let (by_sequence, by_mark) = if collection.is_in_files() {
-            // Memory is short: one after the other.
-            (by_sequence(), by_mark())
-        } else {
-            rayon::join(by_sequence, by_mark)
-        };
+        /// What both take for each record.
+        const BYTES_OF_A_RECORD: u64 = 2 * 17;
+        let fits = collection.resources().room >= BYTES_OF_A_RECORD * collection.len() as u64;
+        let (by_sequence, by_mark): (Result<_>, Result<_>) =
+            if fits { rayon::join(by_sequence, by_mark) } else { (by_sequence(), by_mark()) };
         Self::join_equal_sequences(collection, order, &by_sequence?, &mut earlier_alike)?;
         Self::join_equal_sets(collection, order, &by_mark?, &mut earlier_alike)?;
         Ok(Self(earlier_alike))
@@ -232,49 +248,5 @@ fn join_equal<T: Eq + Hash>(
     let mut firsts: HashMap<T, u32> = HashMap::new();
     for record in records {
         earlier_alike[record as usize] = *firsts.entry(fingerprint(record)).or_insert(record);
-    }
-}
-
-/// The lower halves of the fingerprints of all records that are not empty.
-struct Fingerprints<'a> {
-    collection: &'a Collection<'a>,
-    rank_of: &'a [u32],
-}
-
-impl Entries for Fingerprints<'_> {
-    fn count(&self) -> usize {
-        self.rank_of.len()
-    }
-
-    fn for_each(&self, mut show: impl FnMut(Entry)) -> Result<()> {
-        self.collection.for_each_fingerprint(|first, fingerprints| {
-            for (at, fingerprint) in (first as usize..).zip(fingerprints) {
-                if self.collection.shape(at as u32) != Shape::Empty {
-                    show((*fingerprint as u64, self.rank_of[at]));
-                }
-            }
-        })
-    }
-}
-
-/// The marks of all records that are not empty.
-struct Marks<'a> {
-    collection: &'a Collection<'a>,
-    rank_of: &'a [u32],
-}
-
-impl Entries for Marks<'_> {
-    fn count(&self) -> usize {
-        self.rank_of.len()
-    }
-
-    fn for_each(&self, mut show: impl FnMut(Entry)) -> Result<()> {
-        self.collection.for_each_mark(|first, marks| {
-            for (at, mark) in (first as usize..).zip(marks) {
-                if self.collection.shape(at as u32) != Shape::Empty {
-                    show((*mark, self.rank_of[at]));
-                }
-            }
-        })
     }
 }

@@ -201,11 +201,6 @@ impl<'a> Collection<'a> {
         self.for_each(|sketched| &sketched.marks, |file| file.column(columns::MARKS), show)
     }
 
-    /// Whether columns are in work files.
-    pub(crate) fn is_in_files(&self) -> bool {
-        !self.files.is_empty()
-    }
-
     /// Shows the keys that all records have in one band, as far as they are kept.
     pub(crate) fn for_each_key(&self, band: usize, show: impl FnMut(u32, &[u32])) -> Result<()> {
         let in_file = |file: &WorkFile| {

@@ -3,16 +3,57 @@
 use crate::error::Result;
 use crate::work::{Checkpoint, WorkFile, WorkWriter};
 
-/// A key, and what has it.
-pub(crate) type Entry = (u64, u32);
+/// A hash, or the first half of one.
+pub(crate) trait Key: Copy + Ord + Default {
+    const BITS: u32;
 
-/// Entries whose keys are hashes. They are gone through twice, so they need not be in memory.
-pub(crate) trait Entries {
-    /// At least as many as there are entries.
-    fn count(&self) -> usize;
+    /// So many of its bits, of which there is at least one, behind the first ones.
+    fn bits(self, skipped: u32, count: u32) -> usize;
+}
 
-    /// Shows every entry, in any order.
-    fn for_each(&self, show: impl FnMut(Entry)) -> Result<()>;
+impl Key for u64 {
+    const BITS: u32 = u64::BITS;
+
+    #[inline]
+    fn bits(self, skipped: u32, count: u32) -> usize {
+        (self << skipped >> (Self::BITS - count)) as usize
+    }
+}
+
+impl Key for u32 {
+    const BITS: u32 = u32::BITS;
+
+    #[inline]
+    fn bits(self, skipped: u32, count: u32) -> usize {
+        (self << skipped >> (Self::BITS - count)) as usize
+    }
+}
+
+/// Keys, each with what has it, in parts by their first bits: so few in a part that it is worked on in the CPU's cache.
+pub(crate) struct Entries<K> {
+    parts: Vec<Vec<(K, u32)>>,
+    bits: u32,
+}
+
+impl<K: Key> Entries<K> {
+    /// No entries yet, and room for about so many.
+    pub(crate) fn with_room_for(count: usize) -> Self {
+        const PART: usize = 1 << 15;
+        let bits = count.div_ceil(PART).next_power_of_two().trailing_zeros().clamp(1, 12);
+        // Hashes fall into all parts alike, give or take a few.
+        let room = (count >> bits) + (count >> (bits + 5)) + 64;
+        Self { parts: (0..1 << bits).map(|_| Vec::with_capacity(room)).collect(), bits }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, key: K, member: u32) {
+        self.parts[key.bits(0, self.bits)].push((key, member));
+    }
+
+    /// Forgets the entries and keeps their room.
+    pub(crate) fn clear(&mut self) {
+        self.parts.iter_mut().for_each(Vec::clear);
+    }
 }
 
 /// The buckets that have at least two members.
@@ -23,16 +64,19 @@ pub(crate) struct Buckets {
 }
 
 impl Buckets {
-    /// The buckets of these entries. The members of each ascend.
-    pub(crate) fn of(entries: &impl Entries) -> Result<Self> {
+    /// The buckets of these entries, in the order of their keys. The members of each ascend.
+    pub(crate) fn of<K: Key>(entries: &Entries<K>) -> Self {
         let mut buckets = Self::default();
-        for_each_sorted_partition(&repeated(entries)?, |partition| {
-            for bucket in partition.chunk_by(|left, right| left.0 == right.0).filter(|bucket| bucket.len() > 1) {
+        let (mut places, mut repeated) = (Vec::new(), Vec::new());
+        for part in &entries.parts {
+            find_repeated(part, entries.bits, &mut places, &mut repeated);
+            repeated.sort_unstable();
+            for bucket in repeated.chunk_by(|left, right| left.0 == right.0).filter(|bucket| bucket.len() > 1) {
                 buckets.members.extend(bucket.iter().map(|(_, member)| *member));
                 buckets.ends.push(buckets.members.len());
             }
-        });
-        Ok(buckets)
+        }
+        buckets
     }
 
     /// How many buckets there are.
@@ -70,60 +114,29 @@ impl Checkpoint for Buckets {
     }
 }
 
-/// The entries whose key may occur more than once, in their order. Most keys occur once, and setting two bits is much
-/// cheaper than sorting.
-fn repeated(entries: &impl Entries) -> Result<Vec<Entry>> {
+/// Finds the entries whose key may occur more than once. Most keys occur once, and setting two bits is much cheaper than
+/// sorting.
+fn find_repeated<K: Key>(entries: &[(K, u32)], skipped: u32, places: &mut Vec<[u64; 2]>, repeated: &mut Vec<(K, u32)>) {
     // Eight places for each entry: one entry in eight is taken along by chance.
-    let bits = (entries.count() * 8).next_power_of_two().trailing_zeros().clamp(9, 36);
-    // Seen, and seen again, side by side: one visit to memory instead of two.
-    let mut places = vec![[0u64; 2]; 1 << (bits - 6)];
-    let place = |key: u64| {
-        let at = (key >> (64 - bits)) as usize;
+    let bits = (entries.len() * 8).next_power_of_two().trailing_zeros().clamp(6, K::BITS - skipped);
+    // Seen, and seen again, side by side.
+    places.clear();
+    places.resize(1 << (bits - 6), [0; 2]);
+    let place = |key: K| {
+        let at = key.bits(skipped, bits);
         (at / 64, 1u64 << (at % 64))
     };
-    entries.for_each(|(key, _)| {
-        let (word, bit) = place(key);
+    for (key, _) in entries {
+        let (word, bit) = place(*key);
         let [seen, again] = &mut places[word];
         *again |= *seen & bit;
         *seen |= bit;
-    })?;
-    let mut repeated = Vec::new();
-    entries.for_each(|entry| {
-        let (word, bit) = place(entry.0);
-        if places[word][1] & bit != 0 {
-            repeated.push(entry);
-        }
-    })?;
-    Ok(repeated)
-}
-
-/// Hands out the entries in ascending order of (key, class), a piece at a time; equal keys are in one piece.
-///
-/// Keys are hashes, so their top bits cut the entries into pieces of nearly equal size, small enough to be sorted in
-/// the cache.
-fn for_each_sorted_partition(entries: &[Entry], mut sorted: impl FnMut(&[Entry])) {
-    const PIECE: usize = 256;
-    let bits = (entries.len() / PIECE).next_power_of_two().trailing_zeros().min(14);
-    let piece_of = |key: u64| if bits == 0 { 0 } else { (key >> (64 - bits)) as usize };
-    let mut ends = vec![0usize; (1 << bits) + 1];
-    for (key, _) in entries {
-        ends[piece_of(*key) + 1] += 1;
     }
-    for piece in 1..ends.len() {
-        ends[piece] += ends[piece - 1];
-    }
-    let mut next = ends.clone();
-    let mut placed: Vec<Entry> = vec![(0, 0); entries.len()];
-    for entry in entries {
-        let slot = &mut next[piece_of(entry.0)];
-        placed[*slot] = *entry;
-        *slot += 1;
-    }
-    for bounds in ends.windows(2) {
-        let piece = &mut placed[bounds[0]..bounds[1]];
-        piece.sort_unstable();
-        sorted(piece);
-    }
+    repeated.clear();
+    repeated.extend(entries.iter().filter(|(key, _)| {
+        let (word, bit) = place(*key);
+        places[word][1] & bit != 0
+    }));
 }
 
 #[cfg(test)]
@@ -131,34 +144,35 @@ mod tests {
     use super::*;
     use crate::hash::SplitMix;
 
-    struct Listed(Vec<Entry>);
-
-    impl Entries for Listed {
-        fn count(&self) -> usize {
-            self.0.len()
-        }
-
-        fn for_each(&self, show: impl FnMut(Entry)) -> Result<()> {
-            // From the last to the first: the order means nothing.
-            self.0.iter().rev().copied().for_each(show);
-            Ok(())
-        }
-    }
-
     #[test]
     fn buckets_hold_all_that_share_a_key_and_nothing_else() {
+        check(|random| random.next());
+        check(|random| random.next() as u32);
+        // Keys that are all in one part.
+        check(|random| random.below(50) as u32);
+    }
+
+    fn check<K: Key>(key: impl Fn(&mut SplitMix) -> K) {
         let mut random = SplitMix(5);
         for count in [0u32, 1, 2, 300, 5000] {
-            let keys: Vec<u64> = (0..count / 3 + 1).map(|_| random.next()).collect();
-            let entries: Vec<Entry> =
+            let keys: Vec<K> = (0..count / 3 + 1).map(|_| key(&mut random)).collect();
+            let listed: Vec<(K, u32)> =
                 (0..count).map(|class| (keys[random.below(keys.len() as u64) as usize], class)).collect();
-            let mut expected = std::collections::BTreeMap::<u64, Vec<u32>>::new();
-            for (key, class) in &entries {
+            let mut expected = std::collections::BTreeMap::<K, Vec<u32>>::new();
+            for (key, class) in &listed {
                 expected.entry(*key).or_default().push(*class);
             }
             expected.retain(|_, members| members.len() > 1);
-            let buckets = Buckets::of(&Listed(entries)).unwrap();
-            assert!(buckets.iter().eq(expected.values().map(Vec::as_slice)));
+            // Parts that are too small, just right and too large, each in use twice.
+            for room in [0, count as usize / 2, count as usize, 1 << 20] {
+                let mut entries = Entries::with_room_for(room);
+                for _ in 0..2 {
+                    entries.clear();
+                    // From the last to the first: the order means nothing.
+                    listed.iter().rev().for_each(|(key, class)| entries.push(*key, *class));
+                    assert!(Buckets::of(&entries).iter().eq(expected.values().map(Vec::as_slice)));
+                }
+            }
         }
     }
 }

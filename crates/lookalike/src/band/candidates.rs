@@ -5,7 +5,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::bounded::Bounded;
-use super::buckets::{Buckets, Entries, Entry};
+use super::buckets::{Buckets, Entries};
 use crate::blocks::Blocks;
 use crate::classes::Classes;
 use crate::collection::Collection;
@@ -47,7 +47,7 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
     pub(crate) fn find(&self) -> Result<Candidates> {
         let limit = pairs_in_memory(self.room());
         let (mut pairs, mut comparisons) = (Vec::new(), 0);
-        let (left_out, observed) = self.for_each_part(Shard::ALL, |part| {
+        let (left_out, observed) = self.for_each_band(Shard::ALL, |part| {
             pairs.extend_from_slice(&part.pairs);
             comparisons += part.comparisons;
             // Most pairs meet in several bands: what is found twice need not wait until the end.
@@ -61,79 +61,104 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
 
     /// Finds the candidates of some of the bands, and leaves them in work files.
     pub(crate) fn prepare(&self, shard: Shard) -> Result<()> {
-        self.for_each_part(shard, |_| {}).map(drop)
+        self.for_each_band(shard, |_| {}).map(drop)
     }
 
-    /// Shows the pairs that pass in some of the bands, part by part. Gives back the members of large buckets that are not
+    /// Shows the pairs that pass in some of the bands, band by band. Gives back the members of large buckets that are not
     /// compared with each other, and what was seen.
-    fn for_each_part(&self, shard: Shard, mut show: impl FnMut(Compared)) -> Result<(Vec<Vec<u32>>, Observed)> {
+    fn for_each_band(&self, shard: Shard, mut show: impl FnMut(Compared)) -> Result<(Vec<Vec<u32>>, Observed)> {
         let bands: Vec<usize> = (0..self.bands).filter(|band| shard.has(*band as u64)).collect();
         self.watch.begin(Stage::Band, Some(bands.len() as u64));
         let class_if_first = self.classes.class_of_representatives();
         let (mut left_out, mut observed) = (Vec::new(), Observed::default());
-        for bands in bands.chunks(self.bands_at_once()) {
-            let buckets = bands
-                .par_iter()
-                .map(|band| {
-                    check_cancelled(self.watch)?;
-                    let find = || Buckets::of(&KeysOfBand::load(self.collection, *band, &class_if_first)?);
-                    let buckets = load_or_make(self.work(), &format!("band-{band:03}"), Stage::Band, self.watch, find)?;
-                    self.watch.advance(1);
-                    Ok(buckets)
-                })
+        let mut entries: Vec<Entries<u32>> =
+            (0..self.bands_at_once()).map(|_| Entries::with_room_for(self.classes.len())).collect();
+        let mut waiting = Vec::new();
+        for bands in bands.chunks(entries.len()) {
+            let found = (bands.par_iter(), &mut entries)
+                .into_par_iter()
+                .map(|(band, entries)| self.find_buckets(*band, &class_if_first, entries))
                 .collect::<Result<Vec<_>>>()?;
-            let large =
-                buckets.iter().flat_map(Buckets::iter).filter(|members| members.len() > self.rule.every_pair_up_to);
-            left_out.extend(large.map(|members| members[self.rule.first..].to_vec()));
-            buckets.iter().for_each(|buckets| observed.see_buckets(buckets));
-            if self.work().is_none() {
-                // Sketches are gathered once for all bands.
-                show(self.compare(&buckets)?);
-                continue;
+            for (band, buckets) in bands.iter().zip(found) {
+                let large = buckets.iter().filter(|members| members.len() > self.rule.every_pair_up_to);
+                left_out.extend(large.map(|members| members[self.rule.first..].to_vec()));
+                observed.see_buckets(&buckets);
+                waiting.push((*band, buckets));
             }
-            for (band, buckets) in bands.iter().zip(&buckets) {
-                let compare = || self.compare(std::slice::from_ref(buckets));
-                let name = format!("candidates-{band:03}");
-                show(load_or_make(self.work(), &name, Stage::Band, self.watch, compare)?);
+            if waiting.iter().map(|(_, buckets)| self.bytes_of(buckets)).sum::<u64>() > self.room() / 2 {
+                self.compare(std::mem::take(&mut waiting), &mut show)?;
             }
         }
+        drop(entries);
+        self.compare(waiting, &mut show)?;
         Ok((left_out, observed))
     }
 
-    /// How many bands are worked on at the same time. Whoever leaves work files wants to leave them often.
+    /// How many bands are worked on at the same time.
     fn bands_at_once(&self) -> usize {
         /// What finding the buckets of a band takes for each record, most keys being unique.
-        const BYTES_OF_A_RECORD: u64 = 24;
-        if self.work().is_none() {
-            return self.bands.max(1);
-        }
+        const BYTES_OF_A_RECORD: u64 = 10;
         let fit = self.room() / (BYTES_OF_A_RECORD * self.collection.len() as u64).max(1);
-        (fit as usize).clamp(1, rayon::current_num_threads())
+        fit.clamp(1, rayon::current_num_threads().min(self.bands.max(1)) as u64) as usize
+    }
+
+    fn find_buckets(&self, band: usize, class_if_first: &[u32], entries: &mut Entries<u32>) -> Result<Buckets> {
+        check_cancelled(self.watch)?;
+        let find = || {
+            entries.clear();
+            self.collection.for_each_key(band, |first, keys| {
+                for (key, class) in keys.iter().zip(&class_if_first[first as usize..]) {
+                    if *class != Classes::NONE {
+                        entries.push(*key, *class);
+                    }
+                }
+            })?;
+            Ok(Buckets::of(entries))
+        };
+        let buckets = load_or_make(self.work(), &format!("band-{band:03}"), Stage::Band, self.watch, find)?;
+        self.watch.advance(1);
+        Ok(buckets)
+    }
+
+    /// What these buckets may take until they are compared, and the pairs that are found in them.
+    fn bytes_of(&self, buckets: &Buckets) -> u64 {
+        let pairs = buckets.iter().map(|members| self.rule.lefts(members.len()) * members.len()).sum::<usize>();
+        (pairs * size_of::<Edge>() + size_of_val(buckets.members()) + buckets.len() * size_of::<usize>()) as u64
     }
 
     fn work(&self) -> Option<&WorkFolder> {
         self.collection.resources().work
     }
 
+    /// Half of what there is: what is loaded is there once more while it is put in order.
     fn room(&self) -> u64 {
-        self.collection.resources().room
+        self.collection.resources().room / 2
     }
 
-    /// The pairs in the buckets of these bands that pass.
-    fn compare(&self, bands: &[Buckets]) -> Result<Compared> {
+    /// Shows the pairs in the buckets of each of these bands that pass. Sketches are loaded once for all of them.
+    fn compare(&self, bands: Vec<(usize, Buckets)>, mut show: impl FnMut(Compared)) -> Result<()> {
+        let name = |band: usize| format!("candidates-{band:03}");
+        let mut to_compare = Vec::with_capacity(bands.len());
+        for (band, buckets) in bands {
+            match self.work().and_then(|work| work.load(&name(band))) {
+                Some(compared) => {
+                    self.watch.reuse(Stage::Band, 1);
+                    show(compared);
+                }
+                None => to_compare.push((band, buckets, Compared::default())),
+            }
+        }
         let row_bytes = self.collection.slot_bytes() as u64;
         let for_each_bucket = |show: &mut dyn FnMut(&[u32])| {
-            bands.iter().flat_map(Buckets::iter).for_each(show);
+            to_compare.iter().flat_map(|(_, buckets, _)| buckets.iter()).for_each(show);
             Ok(())
         };
         let blocks = Blocks::of(self.classes.len(), for_each_bucket, |_| row_bytes, self.room())?;
-        let mut compared = Compared::default();
         for task in blocks.tasks() {
             let rows = Rows::load(self.collection, self.classes, blocks.loaded(*task))?;
             let (collection, classes, rule) = (self.collection, self.classes, self.rule);
             let comparing = Comparing { collection, classes, rule, blocks: &blocks, task: *task, rows: &rows };
-            let mut found: Vec<Edge> = Vec::new();
-            for buckets in bands {
+            for (_, buckets, compared) in &mut to_compare {
                 let pieces = pieces_of(buckets, self.rule)
                     .into_par_iter()
                     .map(|range| {
@@ -141,22 +166,24 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
                         Ok(comparing.compare(buckets, range, &self.passes))
                     })
                     .collect::<Result<Vec<_>>>()?;
-                for (mut edges, comparisons) in pieces {
-                    found.append(&mut edges);
+                for (mut pairs, comparisons) in pieces {
+                    compared.pairs.append(&mut pairs);
                     compared.comparisons += comparisons;
                 }
-                if found.len() > pairs_in_memory(self.room()) {
-                    sort_distinct(&mut found);
-                }
             }
-            sort_distinct(&mut found);
-            compared.pairs.append(&mut found);
         }
-        Ok(compared)
+        for (band, buckets, compared) in to_compare {
+            drop(buckets);
+            if let Some(work) = self.work() {
+                work.save(&name(band), &compared)?;
+            }
+            show(compared);
+        }
+        Ok(())
     }
 }
 
-/// The pairs that passed in some bands.
+/// The pairs that passed in a band, each once.
 #[derive(Debug, Default)]
 struct Compared {
     pairs: Vec<Edge>,
@@ -191,88 +218,6 @@ impl Checkpoint for Compared {
             pairs: pairs.map(|((left, right), similarity)| Edge { left, right, similarity }).collect(),
             comparisons,
         })
-    }
-}
-
-/// The keys of one band: those of the records that stand for their classes.
-enum KeysOfBand<'a> {
-    InMemory {
-        collection: &'a Collection<'a>,
-        band: usize,
-        class_if_first: &'a [u32],
-    },
-    /// From work files: they are gone through twice and read once.
-    Loaded(Vec<HalfEntry>),
-}
-
-/// The upper half of a key, and the class that has it.
-type HalfEntry = (u32, u32);
-
-impl<'a> KeysOfBand<'a> {
-    fn load(collection: &'a Collection<'a>, band: usize, class_if_first: &'a [u32]) -> Result<Self> {
-        if !collection.is_in_files() {
-            return Ok(Self::InMemory { collection, band, class_if_first });
-        }
-        let mut entries = Vec::with_capacity(class_if_first.len());
-        for_each_key(collection, band, class_if_first, |entry| entries.push(entry))?;
-        Ok(Self::Loaded(near_together(&entries)))
-    }
-}
-
-/// Shows the key of every class.
-fn for_each_key(
-    collection: &Collection<'_>,
-    band: usize,
-    class_if_first: &[u32],
-    mut show: impl FnMut(HalfEntry),
-) -> Result<()> {
-    collection.for_each_key(band, |first, keys| {
-        for (key, class) in keys.iter().zip(&class_if_first[first as usize..]) {
-            if *class != Classes::NONE {
-                show((*key, *class));
-            }
-        }
-    })
-}
-
-/// The entries by the first bits of their keys. What is looked up for one is then near what was looked up for the one before:
-/// in the CPU's cache, where all of it together would not fit.
-fn near_together(entries: &[HalfEntry]) -> Vec<HalfEntry> {
-    const BITS: u32 = 8;
-    let place = |key: u32| (key >> (u32::BITS - BITS)) as usize;
-    let mut starts = [0usize; (1 << BITS) + 1];
-    entries.iter().for_each(|(key, _)| starts[place(*key) + 1] += 1);
-    for at in 1..starts.len() {
-        starts[at] += starts[at - 1];
-    }
-    let mut placed = vec![(0, 0); entries.len()];
-    for entry in entries {
-        let next = &mut starts[place(entry.0)];
-        placed[*next] = *entry;
-        *next += 1;
-    }
-    placed
-}
-
-impl Entries for KeysOfBand<'_> {
-    fn count(&self) -> usize {
-        match self {
-            Self::InMemory { class_if_first, .. } => class_if_first.len(),
-            Self::Loaded(entries) => entries.len(),
-        }
-    }
-
-    fn for_each(&self, mut show: impl FnMut(Entry)) -> Result<()> {
-        let mut show = |(key, class): HalfEntry| show((u64::from(key) << 32, class));
-        match self {
-            Self::InMemory { collection, band, class_if_first } => {
-                for_each_key(collection, *band, class_if_first, show)
-            }
-            Self::Loaded(entries) => {
-                entries.iter().for_each(|entry| show(*entry));
-                Ok(())
-            }
-        }
     }
 }
 

@@ -9,6 +9,6 @@ mod candidates;
 mod keys;
 
 pub(crate) use bounded::Bounded;
-pub(crate) use buckets::{Buckets, Entries, Entry};
+pub(crate) use buckets::{Buckets, Entries};
 pub(crate) use candidates::{Banding, Candidates};
 pub(crate) use keys::BandKeys;

@@ -4,6 +4,7 @@
 
 mod edit;
 mod sets;
+mod steps;
 
 use rayon::prelude::*;
 
@@ -19,6 +20,7 @@ use crate::shard::Shard;
 use crate::watch::{Stage, Unseen, Watch, check_cancelled};
 pub use edit::edit_similarity;
 pub(crate) use sets::DistinctSets;
+use steps::Steps;
 
 use crate::work::{Checkpoint, WorkFile, WorkFolder, WorkWriter};
 
@@ -34,11 +36,6 @@ pub(crate) struct Edge {
 
 /// Pairs looked at between two questions whether to stop. Two long texts may take a while.
 const PIECE: usize = 64;
-/// Steps in which pairs are looked at where it is told on the way who is dropped: enough that nobody waits long for the
-/// first of them.
-const STEPS: u32 = 16;
-/// Classes in a step at least, so that all threads have something to do.
-const LEAST_IN_A_STEP: u32 = 1024;
 
 /// The candidates that are alike, in their order, with their exact similarity. `early` hears of them on the way.
 pub(crate) fn verify(
@@ -132,21 +129,23 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
-    /// Which classes of these pairs are loaded together.
-    fn blocks(&self, edges: &[Edge], pairs: &[u32]) -> Result<Blocks> {
-        let set_bytes = |class: u32| 8 * self.collection.shingle_count(self.classes.representative(class)) as u64;
-        let for_each_pair = |show: &mut dyn FnMut(&[u32])| {
-            pairs.iter().map(|at| &edges[*at as usize]).for_each(|edge| show(&[edge.left, edge.right]));
-            Ok(())
-        };
-        Blocks::of(self.classes.len(), for_each_pair, set_bytes, self.collection.resources().room)
+    /// What the set of a class takes, at most.
+    fn set_bytes(&self, class: u32) -> u64 {
+        /// Where it begins and ends, and how it is found.
+        const PLACE_BYTES: u64 = 32;
+        PLACE_BYTES + 8 * self.collection.shingle_count(self.classes.representative(class)) as u64
     }
 
     /// Finds how alike those pairs of a shard are of which it is not known, by their sets, which are loaded as far as there
     /// is room.
     fn find_unknown(&self, edges: &mut [Edge], shard: Shard) -> Result<()> {
         let mut unknown = unknown(edges, shard);
-        let blocks = self.blocks(edges, &unknown)?;
+        let for_each_pair = |show: &mut dyn FnMut(&[u32])| {
+            unknown.iter().map(|at| &edges[*at as usize]).for_each(|edge| show(&[edge.left, edge.right]));
+            Ok(())
+        };
+        let room = self.collection.resources().room;
+        let blocks = Blocks::of(self.classes.len(), for_each_pair, |class| self.set_bytes(class), room)?;
         self.watch.advance((shard.range(edges.len()).len() - unknown.len()) as u64);
         // The pairs of a task one after another, in their order.
         let task_of = |edge: &Edge| blocks.task_of(edge.left, edge.right);
@@ -166,33 +165,26 @@ impl<'a> Verifier<'a> {
     }
 
     /// The same for all pairs, in steps: those among the first classes first, so that it can be told who is dropped before
-    /// all have been looked at. A set is held until the last class was looked at that is compared with it. Where there may not
-    /// be the room for that, nothing is told.
+    /// all have been looked at. A set is held until the last class was looked at that is compared with it. Where there is no
+    /// room for that, nothing is told.
     fn find_in_keep_order(&self, edges: &mut [Edge], mut early: EarlyDecisions<'_>) -> Result<()> {
-        let to_look_at = unknown(edges, Shard::ALL);
-        let blocks = self.blocks(edges, &to_look_at)?;
-        let [task] = *blocks.tasks() else { return self.find_unknown(edges, Shard::ALL) };
-        self.watch.advance((edges.len() - to_look_at.len()) as u64);
-        let classes = self.classes.len() as u32;
-        let size = classes.div_ceil(STEPS).max(LEAST_IN_A_STEP);
-        let steps =
-            Lists::new(classes.div_ceil(size) as usize, || edges.iter().map(|edge| edge.right / size).zip(0u32..));
-        let mut compared_last = vec![0; self.classes.len()];
-        for edge in edges.iter().filter(|edge| edge.similarity.is_nan()) {
-            compared_last[edge.left as usize] = edge.right.max(compared_last[edge.left as usize]);
+        let set_bytes = |class: u32| self.set_bytes(class);
+        let to_look_at = edges.iter().filter(|edge| edge.similarity.is_nan());
+        let steps = Steps::of(self.classes.len(), to_look_at.map(|edge| (edge.left, edge.right)), set_bytes);
+        if steps.most_bytes(set_bytes) > self.collection.resources().room {
+            return self.find_unknown(edges, Shard::ALL);
         }
+        self.watch.advance(edges.iter().filter(|edge| !edge.similarity.is_nan()).count() as u64);
+        let in_steps = Lists::new(steps.len(), || edges.iter().map(|edge| steps.step_of(edge.right)).zip(0u32..));
         let mut sets = DistinctSets::none(self.classes);
-        let mut to_load = blocks.loaded(task).peekable();
         for step in 0..steps.len() as u32 {
-            let behind = (step + 1).saturating_mul(size).min(classes);
-            let in_step = std::iter::from_fn(|| to_load.next_if(|class| *class < behind));
-            let loaded = sets.load(self.collection, self.classes, in_step)?;
-            let pairs = steps.of(step);
+            let loaded = sets.load(self.collection, self.classes, steps.compared(step))?;
+            let pairs = in_steps.of(step);
             let unknown: Vec<u32> =
                 pairs.iter().copied().filter(|at| edges[*at as usize].similarity.is_nan()).collect();
             self.compare(&sets, &unknown, edges)?;
-            sets.forget(loaded, |class| compared_last[class as usize] < behind);
-            early.decide(self.classes, behind, pairs.iter().map(|at| edges[*at as usize]))?;
+            sets.end_step(step, loaded, |class| steps.last(class));
+            early.decide(self.classes, steps.classes(step).end, pairs.iter().map(|at| edges[*at as usize]))?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Sets that are compared, in memory for as long as they are needed.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::classes::Classes;
@@ -8,7 +9,7 @@ use crate::error::Result;
 use crate::supply::ShingleLists;
 
 /// Elements of sets that lie together: so few that they fit where the sketches of a batch were.
-const ELEMENTS_IN_A_PIECE: usize = 4096;
+const ELEMENTS_IN_A_RUN: usize = 4096;
 /// The set of a class that has none here.
 const NONE: u32 = u32::MAX;
 
@@ -19,6 +20,8 @@ pub(crate) struct DistinctSets {
     places: Vec<(u32, u32)>,
     /// For each class: which set is its.
     set_of: Vec<u32>,
+    /// Which runs nobody needs after a step, as far as that is known.
+    last_needed: BTreeMap<u32, Vec<usize>>,
 }
 
 /// Sets that were loaded together.
@@ -38,7 +41,8 @@ impl DistinctSets {
 
     /// No sets yet.
     pub(super) fn none(classes: &Classes) -> Self {
-        Self { runs: Vec::new(), places: Vec::new(), set_of: vec![NONE; classes.len()] }
+        let set_of = vec![NONE; classes.len()];
+        Self { runs: Vec::new(), places: Vec::new(), set_of, last_needed: BTreeMap::new() }
     }
 
     /// Adds the sets of these classes.
@@ -55,7 +59,7 @@ impl DistinctSets {
                 lists.make_distinct();
             }
             // Copies take no more room than they need, and leave the supplier its buffer, which has grown to its size.
-            let pieces: Vec<_> = lists.in_pieces(ELEMENTS_IN_A_PIECE).map(|(at, piece)| (first + at, piece)).collect();
+            let pieces: Vec<_> = lists.in_pieces(ELEMENTS_IN_A_RUN).map(|(at, piece)| (first + at, piece)).collect();
             supplied.lock().unwrap_or_else(PoisonError::into_inner).extend(pieces);
             Ok(())
         })?;
@@ -66,18 +70,29 @@ impl DistinctSets {
         Ok(loaded)
     }
 
-    /// Forgets those of the sets that were loaded last that nobody needs any more.
-    pub(super) fn forget(&mut self, loaded: Loaded, is_needless: impl Fn(u32) -> bool) {
-        let needed: Vec<u32> = loaded.classes.iter().copied().filter(|class| !is_needless(*class)).collect();
-        let elements = needed.iter().map(|class| self.set(*class).len()).sum();
-        let mut kept = ShingleLists::with_capacity(elements);
-        needed.iter().for_each(|class| kept.push(self.set(*class)));
+    /// Forgets the sets that nobody needs after this step, in which these were loaded. `last_step` tells when a class is
+    /// compared for the last time.
+    pub(super) fn end_step(&mut self, step: u32, loaded: Loaded, last_step: impl Fn(u32) -> u32) {
+        let mut needed: Vec<u32> = loaded.classes.iter().copied().filter(|class| last_step(*class) > step).collect();
+        // What goes at the same time lies together.
+        needed.sort_by_key(|class| last_step(*class));
+        let mut kept = Vec::new();
+        for classes in needed.chunk_by(|left, right| last_step(*left) == last_step(*right)) {
+            let mut lists = ShingleLists::with_capacity(classes.iter().map(|class| self.set(*class).len()).sum());
+            classes.iter().for_each(|class| lists.push(self.set(*class)));
+            let runs: Vec<_> = lists.in_pieces(ELEMENTS_IN_A_RUN).collect();
+            kept.push((classes, runs));
+        }
         self.runs.truncate(loaded.first_run);
         self.places.truncate(loaded.first_set);
         loaded.classes.iter().for_each(|class| self.set_of[*class as usize] = NONE);
-        for (first, piece) in kept.in_pieces(ELEMENTS_IN_A_PIECE) {
-            self.add(first, piece, &needed);
+        for (classes, runs) in kept {
+            let first_run = self.runs.len();
+            runs.into_iter().for_each(|(first, run)| self.add(first, run, classes));
+            self.last_needed.entry(last_step(classes[0])).or_default().extend(first_run..self.runs.len());
         }
+        let needless = self.last_needed.remove(&step).unwrap_or_default();
+        needless.into_iter().for_each(|run| self.runs[run] = ShingleLists::default());
     }
 
     /// Adds the sets of these classes from the `first` on.
