@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Result, bail};
 use lookalike::hash_item;
@@ -10,9 +11,6 @@ use lookalike_io::error::Shown;
 use lookalike_io::{BadRecord, Format, Ids, Input, Parsed, Place, RawSpan};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-
-/// Hashes of ids that are sorted at once.
-const HASHES_AT_ONCE: u64 = 1 << 22;
 
 /// The records of one chunk of an input.
 #[derive(Debug)]
@@ -227,22 +225,36 @@ impl Records {
         format!("{name}:{}", self.starts[at].1 + ordinal + 1)
     }
 
-    /// Two of these records with the same id, whose hash belongs to one pass of several: the ones whose second comes
-    /// first.
-    fn find_twice(&self, records: &Range<usize>, pass: u64, passes: u64) -> Option<(usize, usize)> {
-        let of_stretch = |(stretch, (start, _)): (&Stretch, &(usize, u64))| {
-            let hash = |index| stretch.ids.get(index).map(|id| (hash_item(id.as_bytes()), (start + index) as u32));
-            let hashes = (0..stretch.len()).filter_map(hash);
-            hashes
-                .filter(|(hash, _)| ((u128::from(*hash) * u128::from(passes)) >> 64) as u64 == pass)
-                .collect::<Vec<_>>()
-        };
+    /// Two of these records with the same id: the ones whose second comes first. Most hashes of ids occur once; bits tell, and
+    /// only the rest is sorted.
+    fn find_twice(&self, records: &Range<usize>) -> Option<(usize, usize)> {
         let first = self.starts.partition_point(|(start, _)| *start < records.start);
         let behind = self.starts.partition_point(|(start, _)| *start < records.end);
-        let stretches = self.stretches[first..behind].par_iter().zip(&self.starts[first..behind]);
-        let mut hashes: Vec<(u64, u32)> = stretches.flat_map_iter(of_stretch).collect();
-        hashes.par_sort_unstable();
-        hashes
+        let stretches = || self.stretches[first..behind].par_iter().zip(&self.starts[first..behind]);
+        let hashes = |(stretch, (start, _)): (&Stretch, &(usize, u64))| {
+            let hash = |index| stretch.ids.get(index).map(|id| (hash_item(id.as_bytes()), (start + index) as u32));
+            (0..stretch.len()).filter_map(hash).collect::<Vec<_>>()
+        };
+        // Eight bits for each: one in eight is taken along by chance.
+        let words = records.len().div_ceil(8).next_power_of_two();
+        let bits = || (0..words).map(|_| AtomicU64::new(0)).collect::<Vec<_>>();
+        let (seen, again) = (bits(), bits());
+        let place = |hash: u64| (hash as usize & (words - 1), 1u64 << (hash >> 58));
+        stretches().map(hashes).for_each(|hashes| {
+            for (word, bit) in hashes.into_iter().map(|(hash, _)| place(hash)) {
+                if seen[word].fetch_or(bit, Ordering::Relaxed) & bit != 0 {
+                    again[word].fetch_or(bit, Ordering::Relaxed);
+                }
+            }
+        });
+        let is_repeated = |(hash, _): &(u64, u32)| {
+            let (word, bit) = place(*hash);
+            again[word].load(Ordering::Relaxed) & bit != 0
+        };
+        let mut repeated: Vec<(u64, u32)> =
+            stretches().map(hashes).flat_map_iter(|hashes| hashes.into_iter().filter(is_repeated)).collect();
+        repeated.par_sort_unstable();
+        repeated
             .windows(2)
             .filter(|pair| pair[0].0 == pair[1].0)
             .map(|pair| (pair[0].1 as usize, pair[1].1 as usize))
@@ -254,11 +266,7 @@ impl Records {
     pub(crate) fn check_ids(&self) -> Result<()> {
         let first_new = self.of_input(self.old_inputs).start.min(self.len);
         for records in [0..first_new, first_new..self.len] {
-            // As many at a time as take little memory, told apart by their hashes.
-            let passes = (records.len() as u64).div_ceil(HASHES_AT_ONCE);
-            let twice =
-                (0..passes).filter_map(|pass| self.find_twice(&records, pass, passes)).min_by_key(|(_, right)| *right);
-            if let Some((first, second)) = twice {
+            if let Some((first, second)) = self.find_twice(&records) {
                 bail!(
                     "the id \"{}\" stands twice, at {} and {}; name a field with unique ids with --id, or use --id none",
                     self.name(first).escape_default(),

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+use rayon::prelude::*;
+
 use crate::classes::Classes;
 use crate::collection::Collection;
 use crate::error::Result;
@@ -76,17 +78,17 @@ impl DistinctSets {
         let mut needed: Vec<u32> = loaded.classes.iter().copied().filter(|class| last_step(*class) > step).collect();
         // What goes at the same time lies together.
         needed.sort_by_key(|class| last_step(*class));
-        let mut kept = Vec::new();
-        for classes in needed.chunk_by(|left, right| last_step(*left) == last_step(*right)) {
+        let together = needed.chunk_by(|left, right| last_step(*left) == last_step(*right)).collect::<Vec<_>>();
+        let copied = |classes: &[u32]| {
             let mut lists = ShingleLists::with_capacity(classes.iter().map(|class| self.set(*class).len()).sum());
             classes.iter().for_each(|class| lists.push(self.set(*class)));
-            let runs: Vec<_> = lists.in_pieces(ELEMENTS_IN_A_RUN).collect();
-            kept.push((classes, runs));
-        }
+            lists.in_pieces(ELEMENTS_IN_A_RUN).collect::<Vec<_>>()
+        };
+        let kept: Vec<_> = together.par_iter().map(|classes| copied(classes)).collect();
         self.runs.truncate(loaded.first_run);
         self.places.truncate(loaded.first_set);
         loaded.classes.iter().for_each(|class| self.set_of[*class as usize] = NONE);
-        for (classes, runs) in kept {
+        for (classes, runs) in together.into_iter().zip(kept) {
             let first_run = self.runs.len();
             runs.into_iter().for_each(|(first, run)| self.add(first, run, classes));
             self.last_needed.entry(last_step(classes[0])).or_default().extend(first_run..self.runs.len());
