@@ -10,6 +10,12 @@ use toml::{Table, Value};
 /// The name of the file that is looked for.
 const NAME: &str = "lookalike.toml";
 
+/// A command line, and the file that flags were added from, if any were.
+pub(crate) struct Configured {
+    pub(crate) words: Vec<OsString>,
+    pub(crate) file: Option<PathBuf>,
+}
+
 /// The words of the command line with those of the configuration file before them, behind the command's name. Flags that
 /// the command does not take are left out; flags that no command takes are an error.
 pub(crate) fn with_configuration(
@@ -17,9 +23,12 @@ pub(crate) fn with_configuration(
     matches: &ArgMatches,
     given: Option<&Path>,
     typed: Vec<OsString>,
-) -> Result<Vec<OsString>> {
-    let Some(path) = given.map(Path::to_path_buf).or_else(nearest) else { return Ok(typed) };
-    let Some((chosen, at)) = command_of(definition, matches, &typed) else { return Ok(typed) };
+) -> Result<Configured> {
+    let file = given.map(Path::to_path_buf).or_else(nearest);
+    let (Some(path), Some((chosen, at))) = (file, command_of(definition, matches, &typed)) else {
+        return Ok(Configured { words: typed, file: None });
+    };
+    refuse_other_use(&path, matches)?;
     let shown = path.display();
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {shown}"))?;
     let table: Table = text.parse().with_context(|| format!("{shown} is not valid TOML"))?;
@@ -37,7 +46,22 @@ pub(crate) fn with_configuration(
     }
     // The program's name and everything up to the command's, then the file's words, then the rest.
     let (before, behind) = typed.split_at(at);
-    Ok(before.iter().cloned().chain(words).chain(behind.iter().cloned()).collect())
+    let file = Some(path).filter(|_| !words.is_empty());
+    let words = before.iter().cloned().chain(words).chain(behind.iter().cloned()).collect();
+    Ok(Configured { words, file })
+}
+
+/// Refuses a command line that names the configuration file as anything else: it would be read as records or overwritten.
+fn refuse_other_use(file: &Path, matches: &ArgMatches) -> Result<()> {
+    let is_file = |named: &PathBuf| named.canonicalize().ok() == file.canonicalize().ok();
+    for id in matches.ids().filter(|id| *id != "config") {
+        let named = matches.try_get_many::<PathBuf>(id.as_str()).ok().flatten().into_iter().flatten();
+        if let Some(named) = named.into_iter().find(|named| is_file(named)) {
+            let named = named.display();
+            bail!("{named} is the configuration file that flags are read from; name another file, or another --config");
+        }
+    }
+    matches.subcommand().map_or(Ok(()), |(_, inner)| refuse_other_use(file, inner))
 }
 
 /// The command that was typed, down to the verb, and how many words it takes to get there.

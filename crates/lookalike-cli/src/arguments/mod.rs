@@ -10,12 +10,13 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use lookalike::ErrorKind;
 
 pub(crate) use input::{InputArguments, ReadArguments};
 pub(crate) use matching::{MatchArguments, MeasureName};
 pub(crate) use output::{ResultArguments, ResultFormat};
 
-use crate::config;
+use crate::config::{self, Configured};
 use crate::memory::Bytes;
 
 /// Finds what is alike: near-duplicate documents and similar sets.
@@ -99,6 +100,21 @@ pub(crate) struct GlobalArguments {
     /// Whether -t was typed, which cannot be told from its value. A configuration file asks no question.
     #[arg(skip)]
     pub(crate) typed_threshold: bool,
+    /// The configuration file that some flags are from.
+    #[arg(skip)]
+    pub(crate) configuration: Option<PathBuf>,
+}
+
+impl GlobalArguments {
+    /// An error that speaks of settings says too that some may be from a file.
+    pub(crate) fn name_configuration(&self, error: anyhow::Error) -> anyhow::Error {
+        let is_setting =
+            error.downcast_ref::<lookalike::Error>().map(lookalike::Error::kind) == Some(ErrorKind::Setting);
+        match &self.configuration {
+            Some(file) if is_setting => error.context(format!("with the flags of {}", file.display())),
+            _ => error,
+        }
+    }
 }
 
 /// When to do something that suits terminals.
@@ -185,12 +201,14 @@ pub(crate) fn parse(typed: Vec<OsString>) -> Result<Arguments, u8> {
     // What was typed is checked by itself first, so that errors speak of it and not of the file.
     let matches = definition.clone().try_get_matches_from(&typed).map_err(show)?;
     let arguments = Arguments::from_arg_matches(&matches).map_err(show)?;
-    let all = config::with_configuration(&definition, &matches, arguments.global.config.as_deref(), typed)
-        .map_err(|error| crate::exit::report(Err(error)))?;
+    let Configured { words, file } =
+        config::with_configuration(&definition, &matches, arguments.global.config.as_deref(), typed)
+            .map_err(|error| crate::exit::report(Err(error)))?;
     let mut arguments = definition
-        .try_get_matches_from(all)
+        .try_get_matches_from(words)
         .and_then(|matches| Arguments::from_arg_matches(&matches))
         .map_err(show_file)?;
+    arguments.global.configuration = file;
     let typed = matches.subcommand().filter(|(_, command)| command.try_contains_id("threshold").unwrap_or(false));
     arguments.global.typed_threshold = typed
         .is_some_and(|(_, command)| command.value_source("threshold") == Some(clap::parser::ValueSource::CommandLine));

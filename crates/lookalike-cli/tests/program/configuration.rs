@@ -10,6 +10,13 @@ fn folder() -> Folder {
     folder
 }
 
+/// What the program says that must refuse.
+fn refused(folder: &Folder, arguments: &str) -> String {
+    let run = folder.run(arguments);
+    assert_eq!(run.status, Some(2), "lookalike {arguments}: {}", run.stderr);
+    run.stderr
+}
+
 fn threshold_of(folder: &Folder, under: &str, flags: &str) -> f64 {
     let run = folder.command(&format!("plan --json {flags}")).current_dir(folder.path(under)).output().unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
@@ -40,6 +47,41 @@ fn flags_of_other_commands_are_passed_over() {
     assert_eq!((run.text(), run.stderr.as_str()), ("", ""));
     folder.done("dedup in.jsonl -t 0.8 -o out.jsonl");
     assert_eq!(folder.text("dropped.tsv"), "b\ta\t0.866667\n");
+}
+
+#[test]
+fn the_file_in_use_is_neither_overwritten_nor_read_as_records() {
+    let folder = folder();
+    // Nothing of it concerns pairs, and yet it is in use.
+    let content = "dropped = \"dropped.tsv\"\n";
+    folder.write("lookalike.toml", content);
+    folder.write("mine.toml", content);
+    for typed in [
+        "dedup in.jsonl -o lookalike.toml",
+        "pairs in.jsonl -o ./deep/../lookalike.toml",
+        "dedup in.jsonl -o out.jsonl --dropped lookalike.toml",
+        "pairs in.jsonl --config mine.toml -o mine.toml",
+        "pairs lookalike.toml",
+    ] {
+        let said = refused(&folder, typed);
+        assert!(said.contains("is the configuration file that flags are read from"), "{typed}: {said}");
+    }
+    assert_eq!((folder.text("lookalike.toml"), folder.text("mine.toml")), (content.into(), content.into()));
+    folder.done("pairs in.jsonl -o mine.toml");
+    assert_ne!(folder.text("mine.toml"), content, "another file, whatever it is called, may be written");
+}
+
+#[test]
+fn a_setting_that_cannot_be_is_told_with_the_file_it_may_be_from() {
+    let folder = folder();
+    folder.write("lookalike.toml", "threshold = 1.5\n");
+    let said = refused(&folder, "pairs in.jsonl");
+    assert!(said.contains("lookalike.toml") && said.contains("1.5"), "{said}");
+    let said = refused(&folder, "pairs in.jsonl -t 1.7 --config empty.toml");
+    assert!(said.contains("empty.toml"), "{said}");
+    folder.write("empty.toml", "");
+    let said = refused(&folder, "pairs in.jsonl -t 1.7 --config empty.toml");
+    assert!(said.contains("1.7") && !said.contains(".toml"), "{said}");
 }
 
 #[test]

@@ -208,9 +208,10 @@ fn sort_hashes(hashes: &mut [u64]) {
     if !(FEWEST..=MOST).contains(&hashes.len()) {
         return hashes.sort_unstable();
     }
-    let bits = hashes.len().ilog2();
+    // About twice as many places as hashes: most then have theirs for themselves.
+    let bits = hashes.len().ilog2() + 1;
     let place = |hash: u64| (hash >> (64 - bits)) as usize;
-    let mut ends = [0u16; MOST];
+    let mut ends = [0u16; 2 * MOST];
     for hash in hashes.iter() {
         ends[place(*hash)] += 1;
     }
