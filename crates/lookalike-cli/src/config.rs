@@ -24,7 +24,9 @@ pub(crate) fn with_configuration(
     given: Option<&Path>,
     typed: Vec<OsString>,
 ) -> Result<Configured> {
-    let file = given.map(Path::to_path_buf).or_else(nearest);
+    // Shells ask for completions wherever they are.
+    let reads = matches.subcommand_name() != Some("generate");
+    let file = given.map(Path::to_path_buf).or_else(nearest).filter(|_| reads);
     let (Some(path), Some((chosen, at))) = (file, command_of(definition, matches, &typed)) else {
         return Ok(Configured { words: typed, file: None });
     };

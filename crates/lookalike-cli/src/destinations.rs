@@ -118,7 +118,7 @@ impl Destinations {
 
     fn to_stdout(new: &[Input]) -> Result<Self> {
         let [first, rest @ ..] = new else { return Ok(Self::Stdout) };
-        let same = |input: &Input| input.format == first.format && input.compression == first.compression;
+        let same = |input: &Input| input.format == first.format;
         let joins = !matches!(first.format, Format::Text | Format::Html | Format::Parquet) && rest.iter().all(same);
         if !rest.is_empty() && !joins {
             bail!("these inputs cannot be written one after another; name a folder for them with -o");

@@ -1,6 +1,7 @@
 //! How the program ends: a status that scripts can rely on, and one line that says why.
 
 use std::io::{self, ErrorKind, Write};
+use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
 use lookalike_io::error::Shown;
@@ -25,6 +26,11 @@ const INTERRUPTED: u8 = 130;
 
 /// Turns the result of a command into the status of the program, and says what went wrong.
 pub(crate) fn report(result: anyhow::Result<Exit>) -> u8 {
+    report_with(result, None)
+}
+
+/// The same, for a command of which some flags are from a file: what is wrong may stand there.
+pub(crate) fn report_with(result: anyhow::Result<Exit>, configuration: Option<&Path>) -> u8 {
     match result {
         Ok(Exit::Done) => DONE,
         Ok(Exit::No) => NO,
@@ -35,6 +41,9 @@ pub(crate) fn report(result: anyhow::Result<Exit>) -> u8 {
         }
         Err(error) => {
             say("error", &format!("{}{}", in_words(error), how_to_go_on()));
+            if let Some(file) = configuration {
+                say("note", &format!("some flags are from {}", Shown(file)));
+            }
             ERROR
         }
     }
@@ -43,7 +52,7 @@ pub(crate) fn report(result: anyhow::Result<Exit>) -> u8 {
 /// What to do to go on, where something was left to go on from.
 fn how_to_go_on() -> String {
     crate::work::left().map_or_else(String::new, |folder| {
-        format!("; the same command goes on from here (to give it up, remove {})", Shown(&folder))
+        format!("; the next attempt goes on from here (to give it up, remove {})", Shown(&folder))
     })
 }
 
@@ -70,6 +79,7 @@ pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
 
 fn say(what: &str, why: &str) {
     const RED: Style = AnsiColor::Red.on_default().bold();
+    let style = if what == "note" { Style::new() } else { RED };
     // Nothing can be done about a closed stderr.
-    let _ = writeln!(anstream::stderr(), "{RED}{what}{RED:#}: {why}");
+    let _ = writeln!(anstream::stderr(), "{style}{what}{style:#}: {why}");
 }

@@ -185,7 +185,7 @@ impl Gathering<'_> {
                     "{} of memory are too little to compare without sketches: all sets are kept; allow {} with --memory, or \
                      use sketches, which need much less",
                     Bytes(self.budget.bytes),
-                    Bytes((5.0 * sketches as f64 / share.clamp(1e-3, 1.0)) as u64)
+                    Bytes(self.budget.least(0, 0) + (5.0 * sketches as f64 / share.clamp(1e-3, 1.0)) as u64)
                 );
             }
             self.state.is_spilling.store(true, Ordering::Relaxed);

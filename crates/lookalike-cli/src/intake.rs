@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use lookalike::index::OldItem;
 use lookalike::{Method, Plan, Shard, Sketched, Stage, Watch};
 use lookalike_io::error::Shown;
-use lookalike_io::{Compression, Input, ReadOptions, Reader, read_all};
+use lookalike_io::{Compression, Format, Input, ReadOptions, Reader, read_all};
 
 use crate::against::AgainstIndex;
 use crate::arguments::{InputArguments, ResourceArguments};
@@ -168,10 +168,52 @@ pub(crate) fn read(
         items = found;
     }
     let records = Records::new(reader.inputs().to_vec(), old_inputs, stretches);
+    // Of one part nothing can be told about all.
+    if !matches!(request.part, Part::Sketching(_)) {
+        check_records(&records, &new, plan, arguments, progress)?;
+    }
     records.check_ids()?;
     let room = gathering.room();
     let work = gathering.state.into_work();
     Ok(Intake { old, new, items, records, reader, work, room, addition })
+}
+
+/// Refuses what can only be a mistake: records of which none is good, or none has a field that was asked for.
+fn check_records(
+    records: &Records,
+    new: &[Sketched],
+    plan: &Plan,
+    arguments: &InputArguments,
+    progress: &Progress,
+) -> Result<()> {
+    let is_none = new.iter().all(Sketched::is_empty);
+    if let (true, Some(bad)) = (is_none, records.bad().next()) {
+        bail!("none of the {} records can be used; the first: {}", records.bad().count(), bad.error);
+    }
+    if let Some(field) = plan.settings().keep.field().filter(|_| !is_none)
+        && !new.iter().any(Sketched::has_keep_values)
+    {
+        bail!("no record has a value in {field:?}, which --keep names; check the spelling, or leave --keep out");
+    }
+    let id = &arguments.read.id;
+    if !["id", "none"].contains(&id.as_str())
+        && let Some(input) = records.without_ids()
+    {
+        bail!(
+            "no record of {} has the field {:?}, which --id names; check the spelling, or call records FILE:RECORD with \
+             --id none",
+            Shown(&input.name),
+            id.as_str()
+        );
+    }
+    if let ([input], 1) = (records.inputs(), records.len())
+        && (input.format, arguments.read.input_format) == (Format::Text, None)
+    {
+        let shown = Shown(&input.name);
+        progress
+            .note(&format!("{shown} is one record; if every line is one, or a set, say --input-format lines or sets"));
+    }
+    Ok(())
 }
 
 /// Says which files of folders are not read.

@@ -37,7 +37,7 @@ pub fn run(command_line: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(arguments) => arguments,
         Err(stop) => return stop,
     };
-    exit::report(command::run(&arguments).map_err(|error| arguments.global.name_configuration(error)))
+    exit::report_with(command::run(&arguments), arguments.global.configuration.as_deref())
 }
 
 /// What `lookalike serve` answers with, for those who ask without a network.

@@ -262,6 +262,24 @@ impl Records {
             .min_by_key(|(_, right)| *right)
     }
 
+    /// How many records there are.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// An input with fields that has records, but none with an id.
+    pub(crate) fn without_ids(&self) -> Option<&Input> {
+        let has_fields =
+            |input: &Input| matches!(input.format, Format::Jsonl | Format::Csv | Format::Tsv | Format::Parquet);
+        let (mut filled, mut named) = (vec![false; self.inputs.len()], vec![false; self.inputs.len()]);
+        for stretch in &self.stretches {
+            filled[stretch.input] |= stretch.len() > 0;
+            named[stretch.input] |= (0..stretch.len()).any(|index| stretch.ids.get(index).is_some());
+        }
+        let without = |at: &usize| filled[*at] && !named[*at] && has_fields(&self.inputs[*at]);
+        (0..self.inputs.len()).find(without).map(|at| &self.inputs[at])
+    }
+
     /// Refuses ids that stand twice: nobody could tell which record an answer speaks of.
     pub(crate) fn check_ids(&self) -> Result<()> {
         let first_new = self.of_input(self.old_inputs).start.min(self.len);

@@ -21,6 +21,8 @@ pub(crate) struct Progress {
     records: AtomicU64,
     say_pairs: bool,
     is_quiet: bool,
+    /// The stage that is being done, where it is to be said what each did.
+    current: Option<Mutex<Option<Doing>>>,
     says_reuse: bool,
     /// Parts of the work that an earlier attempt did: in all, and in the current stage.
     reused: AtomicU64,
@@ -31,6 +33,13 @@ enum Shows {
     Nothing,
     Bar(ProgressBar),
     Lines { json: bool, state: Mutex<Lines> },
+}
+
+/// A stage that is being done.
+struct Doing {
+    stage: Stage,
+    since: Instant,
+    done: u64,
 }
 
 /// What the lines say next.
@@ -62,6 +71,7 @@ impl Progress {
             records: AtomicU64::new(0),
             say_pairs: false,
             is_quiet: global.quiet,
+            current: global.verbose.then(Mutex::default),
             says_reuse: true,
             reused: AtomicU64::new(0),
             reused_in_stage: Mutex::new(None),
@@ -92,6 +102,28 @@ impl Progress {
     pub(crate) fn finish(&self) {
         if let Shows::Bar(bar) = &self.shows {
             bar.finish_and_clear();
+        }
+        self.turn_to(None);
+    }
+
+    /// Says what the stage did that ends now, if that is wanted. A stage may begin several times.
+    fn turn_to(&self, stage: Option<Stage>) {
+        let Some(current) = &self.current else { return };
+        let mut current = current.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if current.as_ref().map(|doing| doing.stage) == stage {
+            return;
+        }
+        let next = stage.map(|stage| Doing { stage, since: Instant::now(), done: 0 });
+        if let Some(Doing { stage, since, done }) = std::mem::replace(&mut *current, next) {
+            let what = match stage {
+                Stage::Read => {
+                    format!(", {} records of {:.1} MB", self.records.load(Ordering::Relaxed), done as f64 / 1e6)
+                }
+                Stage::Band => format!(", {done} bands"),
+                Stage::Verify => format!(", {done} pairs"),
+                _ => String::new(),
+            };
+            self.say(&format!("{:<10} {:.2} s{what}", stage.to_string(), since.elapsed().as_secs_f64()));
         }
     }
 
@@ -149,6 +181,7 @@ impl Watch for Progress {
         if let Some((stage, parts)) = reused.filter(|_| self.says_reuse) {
             self.note(&format!("{stage}: {parts} parts were there from the interrupted run"));
         }
+        self.turn_to(Some(stage));
         match &self.shows {
             Shows::Nothing => {}
             Shows::Bar(bar) => {
@@ -167,6 +200,11 @@ impl Watch for Progress {
     }
 
     fn advance(&self, done: u64) {
+        if let Some(current) = &self.current
+            && let Some(doing) = &mut *current.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        {
+            doing.done += done;
+        }
         match &self.shows {
             Shows::Nothing => {}
             Shows::Bar(bar) => {

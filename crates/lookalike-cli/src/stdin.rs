@@ -2,16 +2,13 @@
 
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::time::Duration;
 
-use crate::interrupt;
+use crate::interrupt::{self, PATIENCE};
 
 /// Bytes read at once.
 const PIECE_BYTES: usize = 1 << 18;
 /// Pieces that wait to be taken.
 const WAITING_PIECES: usize = 4;
-/// How long an interruption can go unheard.
-const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Standard input, read by a thread of its own: a read cannot be called off, waiting for a thread can.
 #[derive(Default)]

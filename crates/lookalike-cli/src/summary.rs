@@ -15,6 +15,8 @@ const LISTED_BAD_RECORDS: usize = 20;
 struct Report<'a> {
     #[serde(flatten)]
     counts: &'a Summary,
+    /// Similar pairs of records.
+    pairs: u64,
     bad: u64,
     bytes: u64,
     seconds: f64,
@@ -26,12 +28,29 @@ struct Report<'a> {
     notes: Vec<String>,
 }
 
+/// What the summary begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum First {
+    /// How many records are kept and dropped.
+    Kept,
+    /// How many pairs there are.
+    Pairs,
+}
+
 /// Says on stderr how the run went: bad records, what was bounded, and the summary.
-pub(crate) fn report(global: &GlobalArguments, plan: &Plan, outcome: &Outcome, records: &Records, progress: &Progress) {
+pub(crate) fn report(
+    first: First,
+    global: &GlobalArguments,
+    plan: &Plan,
+    outcome: &Outcome,
+    records: &Records,
+    progress: &Progress,
+) {
     progress.finish();
     let bad = records.bad().count();
     let report = Report {
         counts: outcome.summary(),
+        pairs: outcome.count_pairs(),
         bad: bad as u64,
         bytes: records.inputs().iter().map(|input| input.size).sum(),
         seconds: progress.seconds(),
@@ -55,7 +74,7 @@ pub(crate) fn report(global: &GlobalArguments, plan: &Plan, outcome: &Outcome, r
     for note in &report.notes {
         progress.say(&format!("note: {note}"));
     }
-    progress.say(&report.line());
+    progress.say(&report.line(first));
 }
 
 /// What is worth knowing about a run: promises that were given up, and what was bounded or missing.
@@ -75,22 +94,29 @@ fn notes_on(plan: &Plan, outcome: &Outcome) -> Vec<String> {
         ));
     }
     if counts.without_keep_field > 0 {
-        notes.push(format!("{} records have no field to keep them by and come last", counts.without_keep_field));
+        let field = plan.settings().keep.field().unwrap_or_default();
+        notes.push(format!(
+            "{} records have no field {field:?} to keep them by, and come last",
+            counts.without_keep_field
+        ));
     }
     notes
 }
 
 impl Report<'_> {
-    fn line(&self) -> String {
+    fn line(&self, first: First) -> String {
         let counts = self.counts;
-        let share = 100.0 * counts.dropped as f64 / (counts.records.max(1)) as f64;
         let megabytes = self.bytes as f64 / 1e6;
+        let found = match first {
+            First::Pairs => format!("{} pairs", self.pairs),
+            First::Kept => {
+                let share = 100.0 * counts.dropped as f64 / (counts.records.max(1)) as f64;
+                format!("{} kept, {} dropped ({share:.1} %)", counts.kept, counts.dropped)
+            }
+        };
         let mut line = format!(
-            "{} records: {} kept, {} dropped ({share:.1} %), {} groups, largest {}, {} empty, {} short, {} bad; \
-             {:.2} s, {:.0} MB/s",
+            "{} records: {found}, {} groups, largest {}, {} empty, {} short, {} bad; {:.2} s, {:.0} MB/s",
             counts.records,
-            counts.kept,
-            counts.dropped,
             counts.groups,
             counts.largest,
             counts.empty,

@@ -23,6 +23,20 @@ pub(crate) struct Columns {
     within: Option<usize>,
 }
 
+/// What other programs divide fields by.
+const OTHER_DELIMITERS: [char; 3] = [';', '|', '\t'];
+/// Columns that are listed where the one that was asked for is not there, and characters of each.
+const MOST_LISTED: usize = 20;
+const MOST_SHOWN: usize = 40;
+
+/// A name of a column in quotes, as far as it can be one: a file without a header has a text there.
+fn shortened(name: &str) -> String {
+    match name.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{:?}…", &name[..end]),
+        None => format!("{name:?}"),
+    }
+}
+
 /// What separates the fields of a format.
 pub(crate) fn delimiter(format: Format) -> u8 {
     if format == Format::Tsv { b'\t' } else { b',' }
@@ -41,9 +55,19 @@ impl Columns {
         let find = |path: &FieldPath| names.iter().position(|name| name == path.as_str());
         let demand = |path: &FieldPath, flag: &str| {
             find(path).ok_or_else(|| {
-                let listed: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
-                Error::new(format!("there is no column {:?}", path.as_str()))
-                    .advise(format!("name one of the header's with {flag}: {}", listed.join(", ")))
+                let error = Error::new(format!("there is no column {:?}", path.as_str()));
+                if let [name] = names.as_slice()
+                    && let Some(other) = OTHER_DELIMITERS.iter().find(|other| name.contains(**other))
+                {
+                    return error.advise(format!(
+                        "the header is {}, and fields are divided by commas (csv) or tabs (tsv), not by {other:?}; convert the \
+                         file, or say which it is with --input-format",
+                        shortened(name)
+                    ));
+                }
+                let listed: Vec<String> = names.iter().take(MOST_LISTED).map(|name| shortened(name)).collect();
+                let more = if names.len() > MOST_LISTED { ", …" } else { "" };
+                error.advise(format!("name one of those in the first row with {flag}: {}{more}", listed.join(", ")))
             })
         };
         Ok(Self {

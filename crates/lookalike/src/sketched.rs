@@ -161,6 +161,11 @@ impl Sketched {
         self.numbers.is_empty()
     }
 
+    /// Whether any record has a value that tells whether it is kept.
+    pub fn has_keep_values(&self) -> bool {
+        self.keep.iter().any(|value| *value != KeepValue::Missing)
+    }
+
     /// Bytes that the batch has in memory and that a work file could hold.
     pub fn storable_bytes(&self) -> usize {
         self.slots.len() + 4 * self.keys.len() + 24 * self.marks.len()

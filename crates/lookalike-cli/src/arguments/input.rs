@@ -1,5 +1,6 @@
 //! Which records to read.
 
+use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,8 @@ pub(crate) struct ReadArguments {
     /// Field that holds the id; without it, and for `none`, records are called FILE:RECORD
     #[arg(long, value_name = "FIELD|none", default_value = "id")]
     pub(crate) id: FieldPath,
-    /// Format of every input [default: by name, then by content]
+    /// Format of every input: jsonl, csv, tsv, parquet, warc, html, txt (a file is a record), lines (a line is a record) or
+    /// sets (a line is a set) [default: by name, then by content]
     #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
     pub(crate) input_format: Option<Format>,
     /// What to do about a bad record: fail, or skip it and say so
@@ -111,6 +113,7 @@ impl InputArguments {
             }
             _ => Vec::new(),
         };
+        refuse_both(&old, &new)?;
         Ok((old, new))
     }
 
@@ -129,6 +132,20 @@ impl InputArguments {
             [path] if is_index(path) => Some(path),
             _ => None,
         }
+    }
+}
+
+/// Refuses a file that would be compared with itself.
+fn refuse_both(old: &[Input], new: &[Input]) -> Result<()> {
+    let old: HashSet<PathBuf> = old.iter().filter_map(|input| input.path.canonicalize().ok()).collect();
+    let is_old = |input: &&Input| input.path.canonicalize().is_ok_and(|path| old.contains(&path));
+    match new.iter().find(is_old) {
+        Some(input) => bail!(
+            "{} is an input, and --against holds it too, where its records would only find themselves; leave it out of one of \
+             them",
+            Shown(&input.name)
+        ),
+        None => Ok(()),
     }
 }
 

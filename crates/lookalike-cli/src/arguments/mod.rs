@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use lookalike::ErrorKind;
 
 pub(crate) use input::{InputArguments, ReadArguments};
 pub(crate) use matching::{MatchArguments, MeasureName};
@@ -105,18 +104,6 @@ pub(crate) struct GlobalArguments {
     pub(crate) configuration: Option<PathBuf>,
 }
 
-impl GlobalArguments {
-    /// An error that speaks of settings says too that some may be from a file.
-    pub(crate) fn name_configuration(&self, error: anyhow::Error) -> anyhow::Error {
-        let is_setting =
-            error.downcast_ref::<lookalike::Error>().map(lookalike::Error::kind) == Some(ErrorKind::Setting);
-        match &self.configuration {
-            Some(file) if is_setting => error.context(format!("with the flags of {}", file.display())),
-            _ => error,
-        }
-    }
-}
-
 /// When to do something that suits terminals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum When {
@@ -197,17 +184,17 @@ impl ResourceArguments {
 pub(crate) fn parse(typed: Vec<OsString>) -> Result<Arguments, u8> {
     let definition = Arguments::command();
     let show = |error: clap::Error| usage::show(&error, "");
-    let show_file = |error: clap::Error| usage::show(&error, "look into lookalike.toml, or ");
     // What was typed is checked by itself first, so that errors speak of it and not of the file.
     let matches = definition.clone().try_get_matches_from(&typed).map_err(show)?;
     let arguments = Arguments::from_arg_matches(&matches).map_err(show)?;
     let Configured { words, file } =
         config::with_configuration(&definition, &matches, arguments.global.config.as_deref(), typed)
             .map_err(|error| crate::exit::report(Err(error)))?;
+    let hint = file.as_ref().map_or_else(String::new, |file| format!("look into {}, or ", file.display()));
     let mut arguments = definition
         .try_get_matches_from(words)
         .and_then(|matches| Arguments::from_arg_matches(&matches))
-        .map_err(show_file)?;
+        .map_err(|error| usage::show(&error, &hint))?;
     arguments.global.configuration = file;
     let typed = matches.subcommand().filter(|(_, command)| command.try_contains_id("threshold").unwrap_or(false));
     arguments.global.typed_threshold = typed

@@ -14,6 +14,7 @@ use crate::answer::ComparisonAnswer;
 use crate::arguments::{GlobalArguments, MatchArguments, ReadArguments, ResourceArguments};
 use crate::exit::Exit;
 use crate::intake::read_one_text;
+use crate::interrupt;
 
 /// What `compare` takes.
 #[derive(Debug, Args)]
@@ -40,7 +41,10 @@ pub(crate) fn run(arguments: &CompareArguments, global: &GlobalArguments) -> Res
     let (options, tmp) = (arguments.read.options(), arguments.resources.tmp());
     let left = read_one_text(&arguments.left, &options, &tmp, "compare")?;
     let right = read_one_text(&arguments.right, &options, &tmp, "compare")?;
-    let comparison = plan.compare(&left, &right);
+    let (plan, left, right, comparison) = interrupt::unless_requested(move || {
+        let comparison = plan.compare(&left, &right);
+        (plan, left, right, comparison)
+    })?;
     let mut out = anstream::stdout().lock();
     if global.json {
         let answer = ComparisonAnswer::new(&comparison, &left, &right);

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use lookalike::{Index, Outcome, Shard, Stage, Watch};
 use lookalike_io::{
-    Annotation, AtomicFile, FinishedFile, Format, Input, RawSpan, Reader, Rewrite, annotate, read_start,
+    Annotation, AtomicFile, Compression, FinishedFile, Format, Input, RawSpan, Reader, Rewrite, annotate, read_start,
     remove_abandoned, rewrite, rewrite_to_file,
 };
 
@@ -23,7 +23,7 @@ use crate::names::Records;
 use crate::progress::Progress;
 use crate::report::{Report, ReportArguments};
 use crate::results::{Cell, Column, Sink, Table};
-use crate::summary;
+use crate::summary::{self, First};
 use crate::try_each::try_each;
 
 /// What `dedup` takes.
@@ -216,7 +216,7 @@ pub(super) fn run_part(arguments: &DedupArguments, global: &GlobalArguments, par
     if let Some(index) = &mut index {
         add_kept(index, &found, arguments, &progress)?;
     }
-    summary::report(global, &found.plan, outcome, records, &progress);
+    summary::report(First::Kept, global, &found.plan, outcome, records, &progress);
     let has_duplicates = outcome.summary().dropped > 0;
     if part == Part::Everything {
         found.settle();
@@ -281,7 +281,8 @@ fn write_stdout(writers: &[RecordWriter<'_>], progress: &Progress) -> Result<()>
     for (at, writer) in writers.iter().enumerate() {
         if at == first || has_records(writer) {
             let how = Rewrite {
-                compression: writer.input.compression,
+                // Like that of a file, it follows the name, and there is none.
+                compression: Compression::None,
                 from: if at > first { writer.first_position() } else { 0 },
                 close_last_line: at + 1 < writers.len(),
             };

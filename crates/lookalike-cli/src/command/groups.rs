@@ -18,7 +18,7 @@ use crate::names::Records;
 use crate::progress::Progress;
 use crate::report::ReportArguments;
 use crate::results::{Cell, Column, Sink, Table, write_escaped};
-use crate::summary;
+use crate::summary::{self, First};
 
 /// What `groups` takes.
 #[derive(Debug, Args)]
@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &GroupsArguments, global: &GlobalArguments) -> Resu
         format => write_rows(&groups, &found.records, sink, format)?,
     }
     report.map(FinishedFile::appear).transpose()?;
-    summary::report(global, &found.plan, &found.outcome, &found.records, &progress);
+    summary::report(First::Kept, global, &found.plan, &found.outcome, &found.records, &progress);
     found.settle();
     Ok(Exit::Done)
 }

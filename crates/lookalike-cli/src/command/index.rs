@@ -96,7 +96,7 @@ struct RemoveArguments {
     /// The folder of the index
     index: PathBuf,
     /// The id of a record; may be given several times
-    #[arg(long, value_name = "ID", num_args = 1, action = clap::ArgAction::Append)]
+    #[arg(long, value_name = "ID", num_args = 1, action = clap::ArgAction::Append, required_unless_present = "older_than")]
     id: Vec<String>,
     /// Everything that was put in longer ago than this: 90s, 15m, 12h, 30d, 8w
     #[arg(long, value_name = "AGE", value_parser = parse_age, required_unless_present = "id")]
@@ -233,7 +233,9 @@ fn info(path: &Path, global: &GlobalArguments) -> Result<Exit> {
     let info = snapshot.info();
     let mut out = anstream::stdout().lock();
     if global.json {
-        writeln!(out, "{}", info_as_json(&info))?;
+        let mut answer = info_as_json(&info);
+        answer["settings"] = serde_json::to_value(snapshot.plan().settings())?;
+        writeln!(out, "{answer}")?;
         return Ok(Exit::Done);
     }
     writeln!(out, "{}", snapshot.plan())?;

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use lookalike::{Decided, Hear, Outcome, Plan, Resources, Shard, Stage};
+use lookalike_io::error::Shown;
 use lookalike_io::{Input, Reader};
 
 use crate::against::ItemsFirst;
@@ -36,6 +37,9 @@ use crate::work::Work;
 pub(crate) fn run(arguments: &Arguments) -> Result<Exit> {
     interrupt::listen();
     let global = &arguments.global;
+    if let Some(file) = global.configuration.as_ref().filter(|_| global.verbose) {
+        Progress::new(global).note(&format!("some flags are from {}", Shown(file)));
+    }
     match &arguments.command {
         Command::Dedup(arguments) => dedup::run(arguments, global),
         Command::Pairs(arguments) => pairs::run(arguments, global),

@@ -15,7 +15,7 @@ use crate::names::Records;
 use crate::progress::Progress;
 use crate::report::ReportArguments;
 use crate::results::{Cell, Column, Sink, Table};
-use crate::summary;
+use crate::summary::{self, First};
 
 /// What `pairs` takes.
 #[derive(Debug, Args)]
@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &PairsArguments, global: &GlobalArguments) -> Resul
     let report = report.write(&found, None, progress.seconds())?;
     write_pairs(&found.outcome, &found.records, sink, arguments.result.format())?.commit()?;
     report.map(FinishedFile::appear).transpose()?;
-    summary::report(global, &found.plan, &found.outcome, &found.records, &progress);
+    summary::report(First::Pairs, global, &found.plan, &found.outcome, &found.records, &progress);
     found.settle();
     Ok(Exit::Done)
 }

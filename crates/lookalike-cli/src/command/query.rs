@@ -1,11 +1,13 @@
 //! `lookalike query`: what in an index is like this?
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
 use lookalike::{Match, Measure, Method, Query, Snapshot, Stage, Watch};
 use lookalike_io::{Chunk, Parsed, Reader, read_all, refuse_overwriting, remove_abandoned};
+use serde_json::json;
 
 use crate::against::{note_bounded, note_sure_runs};
 use crate::arguments::{GlobalArguments, MeasureName, ReadArguments, ResourceArguments, ResultArguments};
@@ -38,7 +40,7 @@ pub(crate) struct QueryArguments {
     threshold: Option<f64>,
     /// At most so many items for a record, the best
     #[arg(long, value_name = "N", help_heading = "Matching")]
-    limit: Option<usize>,
+    limit: Option<NonZeroUsize>,
     /// What alike means, if the index was made with --exact: jaccard or containment, which is how much
     /// of the record is in the item
     #[arg(long, value_name = "MEASURE", help_heading = "Matching")]
@@ -63,7 +65,7 @@ pub(crate) fn run(arguments: &QueryArguments, global: &GlobalArguments) -> Resul
     let snapshot = Snapshot::open(&arguments.index)?;
     let query = Query {
         threshold: arguments.threshold,
-        limit: arguments.limit,
+        limit: arguments.limit.map(NonZeroUsize::get),
         measure: arguments.measure.map(Measure::from),
         with_text: false,
     };
@@ -108,12 +110,20 @@ pub(crate) fn run(arguments: &QueryArguments, global: &GlobalArguments) -> Resul
     let bounded: u64 = answered.iter().map(|answered| answered.bounded).sum();
     note_bounded(bounded, &progress);
     progress.finish();
-    let is_found = write(arguments, sink, &reader, answered)?;
-    Ok(if is_found { Exit::Done } else { Exit::No })
+    let asked: usize = answered.iter().map(|answered| answered.records).sum();
+    let alike: usize = answered.iter().map(|answered| answered.found.len()).sum();
+    write(arguments, sink, &reader, answered)?;
+    if global.json {
+        let seconds = progress.seconds();
+        progress.say(&json!({ "records": asked, "alike": alike, "bounded": bounded, "seconds": seconds }).to_string());
+    } else if !global.quiet {
+        progress.say(&format!("{alike} of {asked} records are like an item of the index"));
+    }
+    Ok(if alike > 0 { Exit::Done } else { Exit::No })
 }
 
-/// Writes the answers. Whether there are any.
-fn write(arguments: &QueryArguments, sink: Sink, reader: &Reader, answered: Vec<Answered>) -> Result<bool> {
+/// Writes the answers.
+fn write(arguments: &QueryArguments, sink: Sink, reader: &Reader, answered: Vec<Answered>) -> Result<()> {
     const COLUMNS: &[Column] = &[Column::Text("record"), Column::Text("item"), Column::Similarity("similarity")];
     let (mut found, mut stretches, mut first) = (Vec::new(), Vec::new(), 0);
     for answered in answered {
@@ -129,6 +139,5 @@ fn write(arguments: &QueryArguments, sink: Sink, reader: &Reader, answered: Vec<
             table.push(&[Cell::Text(&name), Cell::Text(&item.id), Cell::Similarity(item.similarity)])?;
         }
     }
-    table.finish()?.commit()?;
-    Ok(!found.is_empty())
+    table.finish()?.commit()
 }

@@ -10,7 +10,7 @@ use crate::arguments::GlobalArguments;
 use crate::exit::Exit;
 use crate::intake::Part;
 use crate::progress::Progress;
-use crate::summary;
+use crate::summary::{self, First};
 
 /// What `stage` takes.
 #[derive(Debug, Args)]
@@ -84,7 +84,7 @@ fn group(dedup: &dedup::DedupArguments, shard: Shard, global: &GlobalArguments) 
     let progress = Progress::new(global).expecting_reuse();
     let check = |old: &[_], new: &[_]| dedup.destinations(old, new).map(|_| 0);
     let found = find(&dedup.request(Part::AfterSketching), check, &dedup.matching, global, &progress)?;
-    summary::report(global, &found.plan, &found.outcome, &found.records, &progress);
+    summary::report(First::Kept, global, &found.plan, &found.outcome, &found.records, &progress);
     Ok(())
 }
 

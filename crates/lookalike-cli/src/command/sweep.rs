@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::intake::{KeepShingles, Part, Request};
 use crate::progress::Progress;
 use crate::stored_pairs::StoredPairs;
-use crate::summary;
+use crate::summary::{self, First};
 
 /// What `sweep` takes.
 #[derive(Debug, Args)]
@@ -95,7 +95,7 @@ pub(crate) fn run(arguments: &SweepArguments, global: &GlobalArguments) -> Resul
     let line = |threshold: &f64| Ok(Line::new(*threshold, &found.outcome.summary_at(*threshold)?));
     write_lines(&thresholds.iter().map(line).collect::<Result<Vec<_>>>()?, global, &mut out)?;
     if !global.json {
-        summary::report(global, &found.plan, &found.outcome, &found.records, &progress);
+        summary::report(First::Kept, global, &found.plan, &found.outcome, &found.records, &progress);
     }
     found.settle();
     Ok(Exit::Done)
@@ -129,6 +129,12 @@ fn sweep_pairs(path: &Path, arguments: &SweepArguments, global: &GlobalArguments
     // What was below the threshold of the run that wrote them is not there, so lower ones cannot be told.
     let is_known = |threshold: &f64| global.typed_threshold || *threshold >= least - arguments.step;
     let thresholds = thresholds(arguments.matching.threshold, arguments.step)?;
+    if thresholds.iter().copied().filter(is_known).any(|threshold| threshold < least - arguments.step) {
+        Progress::new(global).note(&format!(
+            "the least alike of these pairs are {least} alike; if they were written with that threshold, lower ones would drop \
+             more than is told here"
+        ));
+    }
     let line = |threshold: f64| {
         let edges: Vec<RankedEdge> = pairs
             .iter()

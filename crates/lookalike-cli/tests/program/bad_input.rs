@@ -65,6 +65,54 @@ fn a_missing_field() {
 }
 
 #[test]
+fn a_field_that_no_record_has() {
+    let record = "{\"id\":\"a\",\"text\":\"a good record with a handful of words\",\"n\":1}\n";
+    let folder = Folder::with("in.jsonl", record);
+    write_parquet(&folder.path("in.parquet"), &[("1", "x")]);
+    for input in ["in.jsonl", "in.parquet"] {
+        let id = ["no record of ", input, "\"doc_id\"", "--id none"];
+        refused(&folder, &format!("dedup {input} --id doc_id -o out"), &id);
+        refused(&folder, &format!("groups {input} --keep max:scor"), &["\"scor\"", "--keep", "spelling"]);
+    }
+    // Some records are enough, and texts have no fields.
+    folder.write("both/a.jsonl", record);
+    folder.write("both/b.jsonl", "{\"text\":\"another\"}\n");
+    folder.write("both/c.txt", "a text");
+    folder.done("groups both --keep max:n");
+    folder.write("named.jsonl", format!("{record}{{\"text\":\"another\",\"url\":\"u\"}}\n"));
+    folder.write("c.txt", "a text");
+    folder.done("groups named.jsonl c.txt --id url");
+}
+
+#[test]
+fn records_of_which_none_can_be_used() {
+    let folder = Folder::with("in.jsonl", GOOD.repeat(3));
+    let words = ["none of the 3 records can be used", "in.jsonl, record 1", "\"body\" is missing"];
+    refused(&folder, "dedup in.jsonl --text body --on-error skip -o out.jsonl", &words);
+}
+
+#[test]
+fn records_that_would_be_compared_with_themselves() {
+    let folder = Folder::with("all/a.jsonl", GOOD);
+    folder.write("all/b.jsonl", GOOD.replace('a', "b"));
+    for against in ["all", "all/a.jsonl", "all/*.jsonl", "all/../all/a.jsonl"] {
+        let words = ["all/a.jsonl is an input", "--against", "leave it out"];
+        refused(&folder, &format!("dedup all/a.jsonl --against {against} -o out.jsonl"), &words);
+    }
+    folder.done("dedup all/a.jsonl --against all/b.jsonl -n");
+}
+
+#[test]
+fn tables_that_are_divided_otherwise_or_have_no_header() {
+    let folder = Folder::with("in.csv", "id;text\n1;one two three\n");
+    refused(&folder, "dedup in.csv -o out.csv", &["no column \"text\"", "\"id;text\"", "not by ';'"]);
+    folder.write("in.csv", format!("1,{}\n", "a long text ".repeat(100)));
+    let run = folder.run("dedup in.csv -o out.csv");
+    let line = refusal(&run);
+    assert!(line.contains("first row") && line.len() < 300, "{line}");
+}
+
+#[test]
 fn a_number_where_a_text_should_be() {
     let folder = Folder::with("in.jsonl", format!("{GOOD}{{\"text\":17}}\n"));
     refused(&folder, "dedup in.jsonl -o out.jsonl", &["in.jsonl, record 2", "is a number, not a text", "--text"]);

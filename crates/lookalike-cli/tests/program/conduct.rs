@@ -33,6 +33,56 @@ fn a_dry_run_says_what_would_be_dropped_and_writes_nothing() {
 }
 
 #[test]
+fn every_command_says_what_it_found() {
+    let folder = with_duplicates();
+    let run = folder.done("pairs in.jsonl");
+    assert!(run.stderr.contains("\n3 records: 1 pairs, 1 groups, largest 2, "), "{}", run.stderr);
+    let run = folder.done("pairs in.jsonl --json");
+    let summary: serde_json::Value = serde_json::from_str(&run.stderr).expect("all that is said is JSON");
+    assert_eq!(summary["pairs"], 1);
+    folder.done("index build i in.jsonl");
+    let run = folder.done("query i in.jsonl");
+    assert_eq!(run.stderr, "3 of 3 records are like an item of the index\n");
+    folder.write("other.jsonl", jsonl(&[("x", "nothing that anybody has seen before in any of these")]));
+    let run = folder.run("query i other.jsonl --json");
+    let summary: serde_json::Value = serde_json::from_str(&run.stderr).expect("all that is said is JSON");
+    assert_eq!((run.status, &summary["records"], &summary["alike"]), (Some(1), &1.into(), &0.into()));
+    assert_eq!(folder.run("query i other.jsonl -q").stderr, "");
+    let info: serde_json::Value = serde_json::from_slice(&folder.done("index info i --json").stdout).unwrap();
+    assert_eq!((&info["items"], &info["settings"]["threshold"]), (&3.into(), &0.8.into()));
+}
+
+#[test]
+fn verbose_says_the_plan_the_stages_and_which_file_flags_are_from() {
+    let folder = with_duplicates();
+    folder.write("lookalike.toml", "threshold = 0.7\n");
+    let run = folder.done("dedup in.jsonl -v -o out.jsonl");
+    for said in ["lookalike.toml", "≥ 0.7", "\nread ", " s, 3 records of ", "\nband ", "\nverify ", "\nwrite "] {
+        assert!(run.stderr.contains(said), "{said:?} is not in {}", run.stderr);
+    }
+}
+
+#[test]
+fn one_text_of_many_lines_is_one_record_and_that_is_said() {
+    let folder = Folder::with("items.txt", "one\ntwo\n");
+    let note = "items.txt is one record";
+    assert!(folder.done("pairs items.txt").stderr.contains(note));
+    for typed in ["pairs items.txt --input-format txt", "pairs items.txt --input-format lines", "pairs items.txt -q"] {
+        assert!(!folder.done(typed).stderr.contains(note), "{typed}");
+    }
+}
+
+#[test]
+fn sweeping_pairs_says_what_they_cannot_tell() {
+    let folder = with_duplicates();
+    folder.done("pairs in.jsonl -o pairs.tsv");
+    let note = "the least alike of these pairs are 0.866667 alike";
+    assert!(folder.done("sweep --pairs pairs.tsv -t 0.3").stderr.contains(note));
+    assert_eq!(folder.done("sweep --pairs pairs.tsv").stderr, "");
+    assert_eq!(folder.done("sweep --pairs pairs.tsv -t 0.85").stderr, "");
+}
+
+#[test]
 fn the_summary_is_one_line_or_json_or_nothing() {
     let folder = with_duplicates();
     folder.write("in.jsonl", folder.text("in.jsonl") + &jsonl(&[("d", ""), ("e", "short one"), ("f", FERRY)]));

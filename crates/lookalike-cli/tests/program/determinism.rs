@@ -9,11 +9,17 @@ const FEW: u64 = 4_000;
 /// Enough for several chunks to be read at once, and for several blocks of the compressed outputs.
 const MANY: u64 = 30_000;
 
-/// Everything that a run of dedup writes.
+/// Everything that a run of dedup writes; the records are wrapped as the input is.
 fn outputs(folder: &Folder, input: &str, flags: &str) -> [Vec<u8>; 3] {
     let lists = "--dropped dropped.tsv --pairs pairs.parquet";
-    let run = folder.done(&format!("dedup {input} {lists} --keep max:score -t 0.7 {flags}"));
-    [run.stdout, folder.read("dropped.tsv"), folder.read("pairs.parquet")]
+    let command = format!("dedup {input} {lists} --keep max:score -t 0.7 {flags}");
+    let records = if input.ends_with(".gz") || input.ends_with(".zst") {
+        folder.done(&format!("{command} -o out-{input}"));
+        folder.read(&format!("out-{input}"))
+    } else {
+        folder.done(&command).stdout
+    };
+    [records, folder.read("dropped.tsv"), folder.read("pairs.parquet")]
 }
 
 #[test]

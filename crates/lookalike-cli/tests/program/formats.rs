@@ -147,8 +147,15 @@ fn standard_input_to_standard_output() {
     let folder = Folder::new();
     assert_eq!(folder.run_with_stdin("dedup", records.as_bytes()).stdout, kept);
     assert_eq!(folder.run_with_stdin("dedup -", records.as_bytes()).stdout, kept);
-    assert_eq!(gunzip(&folder.run_with_stdin("dedup", &gzip(records.as_bytes())).stdout), kept);
+    // Whoever wants it compressed says so with a name, or pipes it on.
+    assert_eq!(folder.run_with_stdin("dedup", &gzip(records.as_bytes())).stdout, kept);
+    assert_eq!(folder.run_with_stdin("dedup", &zstd(records.as_bytes())).stdout, kept);
     assert!(folder.names().is_empty(), "the copy of standard input is left: {:?}", folder.names());
+    folder.write("packed.jsonl.gz", gzip(records.as_bytes()));
+    folder.write("plain.jsonl", jsonl(&[("d", LIBRARY)]));
+    assert_eq!(folder.done("dedup packed.jsonl.gz plain.jsonl --id none").stdout, kept, "one after the other");
+    std::fs::remove_file(folder.path("packed.jsonl.gz")).unwrap();
+    std::fs::remove_file(folder.path("plain.jsonl")).unwrap();
     folder.run_with_stdin("dedup -o out.jsonl", records.as_bytes());
     assert_eq!(folder.read("out.jsonl"), kept);
     assert_eq!(folder.names(), ["out.jsonl"]);

@@ -221,10 +221,34 @@ fn ctrl_c_says_how_to_go_on() {
     assert!(status.success());
     let run: crate::folder::Run = child.wait_with_output().unwrap().into();
     assert_eq!(run.status, Some(130), "{}", run.stderr);
-    assert!(run.stderr.contains("nothing was written; the same command goes on from here"), "{}", run.stderr);
+    assert!(run.stderr.contains("nothing was written; the next attempt goes on from here"), "{}", run.stderr);
     assert!(!folder.path("out/a.jsonl").exists());
     folder.done(&command(flags));
     assert!(taken(&folder) == expected);
+}
+
+#[test]
+fn ctrl_c_ends_a_long_comparison() {
+    let mut random = 1u64;
+    let mut text = || {
+        let mut word = || {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            format!("w{} ", (random >> 40) % 3000)
+        };
+        (0..1_500_000).map(|_| word()).collect::<String>()
+    };
+    let folder = Folder::with("left.txt", text());
+    folder.write("right.txt", text());
+    let child = folder.command("compare left.txt right.txt").stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+    let child = child.unwrap();
+    // Long enough to have read both, and not nearly long enough to have compared them.
+    std::thread::sleep(Duration::from_millis(300));
+    let status = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+    let asked = std::time::Instant::now();
+    let run: crate::folder::Run = child.wait_with_output().unwrap().into();
+    assert_eq!(run.status, Some(130), "{}", run.stderr);
+    assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn the_record_that_is_kept() {
     folder.write("none.jsonl", jsonl(&[("x", FERRY)]));
     let run = folder.done("groups none.jsonl in.jsonl --keep min:meta.score");
     assert_eq!(run.text(), "c\tx\ta\tb\td\n", "without the field it comes last");
-    assert!(run.stderr.contains("1 records have no field to keep them by"), "{}", run.stderr);
+    assert!(run.stderr.contains("1 records have no field \"meta.score\" to keep them by"), "{}", run.stderr);
 }
 
 #[test]

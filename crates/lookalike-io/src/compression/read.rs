@@ -49,12 +49,11 @@ pub(crate) fn read_error(path: &Path, compression: Compression, position: u64, e
         return Error::io("cannot read", path, error);
     }
     let what = if error.kind() == io::ErrorKind::UnexpectedEof { "ends too early" } else { "is damaged" };
-    Error::new(format!(
-        "the {} data {what} ({error}), about {position} decompressed bytes into the file",
-        compression.name()
-    ))
-    .at_file(path)
-    .advise("get the file again, or decompress what is left of it by hand")
+    // What is read at a time is long, so the place is not known any better.
+    let place = if position > 0 { format!(", behind the first {position} decompressed bytes") } else { String::new() };
+    Error::new(format!("the {} data {what} ({error}){place}", compression.name()))
+        .at_file(path)
+        .advise("get the file again, or decompress what is left of it by hand")
 }
 
 struct Counted {

@@ -33,6 +33,8 @@ impl Key for u32 {
 pub(crate) struct Entries<K> {
     parts: Vec<Vec<(K, u32)>>,
     bits: u32,
+    /// Entries of a part for which there is room from the beginning.
+    room: usize,
 }
 
 impl<K: Key> Entries<K> {
@@ -42,7 +44,7 @@ impl<K: Key> Entries<K> {
         let bits = count.div_ceil(PART).next_power_of_two().trailing_zeros().clamp(1, 12);
         // Hashes fall into all parts alike, give or take a few.
         let room = (count >> bits) + (count >> (bits + 5)) + 64;
-        Self { parts: (0..1 << bits).map(|_| Vec::with_capacity(room)).collect(), bits }
+        Self { parts: (0..1 << bits).map(|_| Vec::with_capacity(room)).collect(), bits, room }
     }
 
     #[inline]
@@ -50,9 +52,13 @@ impl<K: Key> Entries<K> {
         self.parts[key.bits(0, self.bits)].push((key, member));
     }
 
-    /// Forgets the entries and keeps their room.
+    /// Forgets the entries and keeps the room that there was for them from the beginning. A key that many share has a part grow,
+    /// each time another one.
     pub(crate) fn clear(&mut self) {
-        self.parts.iter_mut().for_each(Vec::clear);
+        for part in &mut self.parts {
+            part.clear();
+            part.shrink_to(2 * self.room);
+        }
     }
 }
 

@@ -73,7 +73,7 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
         let (mut left_out, mut observed) = (Vec::new(), Observed::default());
         let mut entries: Vec<Entries<u32>> =
             (0..self.bands_at_once()).map(|_| Entries::with_room_for(self.classes.len())).collect();
-        let mut waiting = Vec::new();
+        let (mut waiting, mut waiting_bytes) = (Vec::new(), 0);
         for bands in bands.chunks(entries.len()) {
             let found = (bands.par_iter(), &mut entries)
                 .into_par_iter()
@@ -83,10 +83,13 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
                 let large = buckets.iter().filter(|members| members.len() > self.rule.every_pair_up_to);
                 left_out.extend(large.map(|members| members[self.rule.first..].to_vec()));
                 observed.see_buckets(&buckets);
+                let bytes = self.bytes_of(&buckets);
+                if waiting_bytes + bytes > self.room() / 2 {
+                    self.compare(std::mem::take(&mut waiting), &mut show)?;
+                    waiting_bytes = 0;
+                }
                 waiting.push((*band, buckets));
-            }
-            if waiting.iter().map(|(_, buckets)| self.bytes_of(buckets)).sum::<u64>() > self.room() / 2 {
-                self.compare(std::mem::take(&mut waiting), &mut show)?;
+                waiting_bytes += bytes;
             }
         }
         drop(entries);
@@ -105,7 +108,6 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
     fn find_buckets(&self, band: usize, class_if_first: &[u32], entries: &mut Entries<u32>) -> Result<Buckets> {
         check_cancelled(self.watch)?;
         let find = || {
-            entries.clear();
             self.collection.for_each_key(band, |first, keys| {
                 for (key, class) in keys.iter().zip(&class_if_first[first as usize..]) {
                     if *class != Classes::NONE {
@@ -113,7 +115,9 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
                     }
                 }
             })?;
-            Ok(Buckets::of(entries))
+            let buckets = Buckets::of(entries);
+            entries.clear();
+            Ok(buckets)
         };
         let buckets = load_or_make(self.work(), &format!("band-{band:03}"), Stage::Band, self.watch, find)?;
         self.watch.advance(1);
@@ -147,6 +151,9 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
                 }
                 None => to_compare.push((band, buckets, Compared::default())),
             }
+        }
+        if to_compare.is_empty() {
+            return Ok(());
         }
         let row_bytes = self.collection.slot_bytes() as u64;
         let for_each_bucket = |show: &mut dyn FnMut(&[u32])| {

@@ -268,6 +268,9 @@ impl Plan {
     /// The promises that these settings give up, in words; none by default.
     pub fn gives_up(&self) -> Vec<&'static str> {
         let mut given_up = Vec::new();
+        if self.settings.bands.is_some() && self.finds(self.settings.threshold) < self.settings.recall {
+            given_up.push("the bands that were chosen find pairs at the threshold less often than the recall says");
+        }
         match self.settings.verify {
             Verify::Exact => {}
             Verify::Estimate => given_up.push("similarities are estimates: pairs below the threshold are reported too"),

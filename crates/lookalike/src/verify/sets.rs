@@ -80,9 +80,18 @@ impl DistinctSets {
         needed.sort_by_key(|class| last_step(*class));
         let together = needed.chunk_by(|left, right| last_step(*left) == last_step(*right)).collect::<Vec<_>>();
         let copied = |classes: &[u32]| {
-            let mut lists = ShingleLists::with_capacity(classes.iter().map(|class| self.set(*class).len()).sum());
-            classes.iter().for_each(|class| lists.push(self.set(*class)));
-            lists.in_pieces(ELEMENTS_IN_A_RUN).collect::<Vec<_>>()
+            let mut runs: Vec<(usize, ShingleLists)> = Vec::new();
+            for (at, set) in classes.iter().map(|class| self.set(*class)).enumerate() {
+                match runs.last_mut() {
+                    Some((_, run)) if run.shingles.len() + set.len() <= ELEMENTS_IN_A_RUN => run.push(set),
+                    _ => {
+                        let mut run = ShingleLists::with_capacity(ELEMENTS_IN_A_RUN.max(set.len()));
+                        run.push(set);
+                        runs.push((at, run));
+                    }
+                }
+            }
+            runs
         };
         let kept: Vec<_> = together.par_iter().map(|classes| copied(classes)).collect();
         self.runs.truncate(loaded.first_run);
