@@ -91,9 +91,11 @@ impl Destinations {
     }
 
     fn to_files(wanted: &Wanted<'_>, output: &Path, new: &[Input]) -> Result<Self> {
-        let into_folder = is_folder_output(wanted.typed, new);
+        // A glob may match one file today and several tomorrow.
+        let is_named_folder = output.as_os_str().as_bytes().ends_with(b"/");
+        let into_folder = is_folder_output(wanted.typed, new) || is_named_folder;
         if let ([input], false) = (new, into_folder) {
-            if output.is_dir() || output.as_os_str().as_bytes().ends_with(b"/") {
+            if output.is_dir() {
                 bail!("the output {} is a folder; name a file in it", Shown(output));
             }
             if let Some(packer) = Compression::unknown_by_name(output) {

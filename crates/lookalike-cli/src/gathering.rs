@@ -26,8 +26,8 @@ const AFTER_READING: f64 = 1.7;
 /// A run that takes so long says so beforehand.
 const WORTH_TELLING_SECONDS: f64 = 30.0;
 
-const NOT_SKETCHED: &str =
-    "not all parts of the inputs have been sketched yet; run `lookalike stage sketch` for each of them first";
+const NOT_SKETCHED: &str = "not all parts of the inputs have been sketched yet with these inputs, output and settings; run \
+                            `lookalike stage sketch` for each of them first, with the same ones";
 
 /// About how many bytes the inputs have once they are decompressed.
 pub(crate) fn decompressed_bytes(inputs: &[Input]) -> u64 {

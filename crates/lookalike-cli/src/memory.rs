@@ -45,14 +45,15 @@ impl FromStr for Bytes {
 
 impl std::fmt::Display for Bytes {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        const UNITS: [&str; 4] = ["MiB", "GiB", "TiB", "PiB"];
-        let mut number = self.0 as f64 / MIB as f64;
+        const UNITS: [&str; 6] = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"];
+        const GIB: usize = 3;
+        let mut number = self.0 as f64;
         let mut unit = 0;
         while number >= 1024.0 && unit + 1 < UNITS.len() {
             number /= 1024.0;
             unit += 1;
         }
-        let decimals = usize::from(number < 10.0 && unit > 0);
+        let decimals = usize::from(number < 10.0 && unit >= GIB);
         write!(formatter, "{number:.decimals$} {}", UNITS[unit])
     }
 }
@@ -151,6 +152,10 @@ mod tests {
         }
         assert_eq!(Bytes(3 << 29).to_string(), "1.5 GiB");
         assert_eq!(Bytes(64 << 20).to_string(), "64 MiB");
+        assert_eq!(
+            [Bytes(0), Bytes(1000), Bytes(5000)].map(|bytes| bytes.to_string()),
+            ["0 bytes", "1000 bytes", "5 KiB"]
+        );
     }
 
     #[test]

@@ -83,9 +83,16 @@ impl Field {
     }
 
     /// The error of a record that lacks the field.
-    pub(crate) fn missing(&self, flag: &str) -> Error {
+    #[cold]
+    pub(crate) fn missing(&self, record: &str, flag: &str) -> Error {
+        const MOST_LISTED: usize = 20;
+        let mut names: Vec<String> = Vec::new();
+        // It was walked before without an error.
+        let _ = walk_members(record, |_| (), |key, _| names.push(format!("\"{key}\"")));
+        names.truncate(MOST_LISTED);
+        let among = if names.is_empty() { String::new() } else { format!(" (the record has {})", names.join(", ")) };
         Error::new(format!("the field {:?} is missing", self.path.as_str()))
-            .advise(format!("name another with {flag}, or leave such records out with --on-error skip"))
+            .advise(format!("name another with {flag}{among}, or leave such records out with --on-error skip"))
     }
 
     /// The error of a field that holds something else than `wanted`.

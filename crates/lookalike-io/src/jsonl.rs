@@ -43,7 +43,7 @@ fn push_text(
             match field.value(line, &scratch.found) {
                 Some(Value::String(escaped)) => field.unescape(line, escaped, &scratch.found, buffer)?,
                 Some(value) => return Err(field.unfit(value, "a text or a list", "--text")),
-                None => return Err(field.missing("--text")),
+                None => return Err(field.missing(line, "--text")),
             }
         }
         Ok(())
@@ -62,7 +62,7 @@ fn push_set(line: &str, number: RecordNumber, fields: &Fields, batch: &mut Batch
         let list = match field.value(line, found) {
             Some(Value::List(list)) => list,
             Some(value) => return Err(field.unfit(value, "a list as the other text fields are", "--text")),
-            None => return Err(field.missing("--text")),
+            None => return Err(field.missing(line, "--text")),
         };
         walk_elements(list, |item| {
             items.push(match item {
@@ -100,7 +100,7 @@ fn push_rest(line: &str, fields: &Fields, parsed: &mut Parsed) -> Result<()> {
                 parsed.batch.push_within(plain(field, line, escaped, found, text)?.as_bytes())
             }
             Some(Value::Literal(literal, _)) => parsed.batch.push_within(literal.as_bytes()),
-            None => return Err(field.missing("--within")),
+            None => return Err(field.missing(line, "--within")),
             Some(value) => return Err(field.unfit(value, "a string, number or boolean", "--within")),
         }
     }
@@ -210,7 +210,7 @@ mod tests {
         let options = ReadOptions::default();
         assert_eq!(
             fail("{\"text\":\"ok\"}\n{\"txt\":\"\"}", &options),
-            "a.jsonl, byte 14: the field \"text\" is missing; name another with --text, or leave such records out with --on-error skip"
+            "a.jsonl, byte 14: the field \"text\" is missing; name another with --text (the record has \"txt\"), or leave such records out with --on-error skip"
         );
         assert!(fail("{\"text\":5}", &options).contains("is a number, not a text"));
         assert!(fail("{\"text\":null}", &options).contains("is null"));

@@ -8,6 +8,10 @@ use pyo3::types::{PyBytes, PyDict, PyString};
 use crate::contents::{One, text_of};
 use crate::errors::{self, OrRaise};
 use crate::plan::Plan;
+use crate::watching::unless_interrupted;
+
+/// Texts of so many bytes take a moment to compare: long enough that Ctrl-C should be heard meanwhile.
+const WORTH_HEARING: usize = 1 << 18;
 
 #[pymethods]
 impl Plan {
@@ -19,7 +23,12 @@ impl Plan {
         right: &Bound<'py, PyString>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (left, right) = (text_of("the left text", left)?, text_of("the right text", right)?);
-        let found = py.detach(|| self.0.compare(left, right));
+        let found = if left.len() + right.len() < WORTH_HEARING {
+            py.detach(|| self.0.compare(left, right))
+        } else {
+            let (plan, left, right) = (self.0.clone(), left.to_owned(), right.to_owned());
+            unless_interrupted(py, move || plan.compare(&left, &right))?
+        };
         let (in_left, in_right) = (Characters::of(left), Characters::of(right));
         let spans = |passages: &[Passage]| -> Vec<_> {
             let span = |passage: &Passage| {

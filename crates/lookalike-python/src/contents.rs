@@ -67,9 +67,15 @@ impl<'py> Column<'py> {
                 Err(error) => return Err(error),
             }
         }
+        /// Records between two looks for Ctrl-C, and for other threads that wait for Python.
+        const BETWEEN_LOOKS: usize = 1024;
         let mut objects = Objects::default();
         for (position, record) in column.try_iter()?.enumerate() {
             objects.push(Which::At(position), record?)?;
+            if position % BETWEEN_LOOKS == BETWEEN_LOOKS - 1 {
+                py.detach(std::thread::yield_now);
+                py.check_signals()?;
+            }
         }
         Ok(Self::Objects(objects))
     }
@@ -174,7 +180,12 @@ impl<'py> Objects<'py> {
             || record.is_instance_of::<PyList>()
             || record.is_instance_of::<PyTuple>();
         if !is_set {
-            return Err(wrong_record(which, &record));
+            // An array of NumPy with one dimension is a list of its items.
+            let is_array = record.hasattr(intern!(record.py(), "__array_interface__"))?;
+            return match is_array.then(|| record.call_method0(intern!(record.py(), "tolist"))).transpose()? {
+                Some(list) if list.is_instance_of::<PyList>() => self.push(which, list),
+                _ => Err(wrong_record(which, &record)),
+            };
         }
         let start = self.items.len();
         for item in record.try_iter()? {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, UInt64Array};
-use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -64,7 +64,8 @@ impl Outcome {
 
     /// Every pair: left, right, similarity.
     fn pairs(&self, py: Python<'_>) -> PyResult<Table> {
-        let rows = py.detach(|| self.0.pairs().map(|pair| (pair.left, pair.right, pair.similarity)).collect());
+        let mut rows = room_for(self.0.count_pairs())?;
+        py.detach(|| rows.extend(self.0.pairs().map(|pair| (pair.left, pair.right, pair.similarity))));
         table(["left", "right", "similarity"], rows)
     }
 
@@ -132,4 +133,28 @@ impl Plan {
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Outcome>()
+}
+
+/// Room for so many pairs. Refused if it would take more memory than there is: the system would end the program for it later.
+fn room_for(pairs: u64) -> PyResult<Vec<(usize, usize, f64)>> {
+    /// What a pair takes as a row and in columns.
+    const PAIR_BYTES: u64 = 48;
+    let needed = pairs.saturating_mul(PAIR_BYTES);
+    let mut rows = Vec::new();
+    let fits = available_memory().is_none_or(|available| needed <= available);
+    if !fits || rows.try_reserve_exact(pairs as usize).is_err() {
+        return Err(PyMemoryError::new_err(format!(
+            "{pairs} pairs take {:.1} GB, more than there is; groups and dropped are never larger than the input, a higher \
+             threshold has fewer pairs, and `lookalike pairs` writes them to a file",
+            needed as f64 / 1e9
+        )));
+    }
+    Ok(rows)
+}
+
+/// The memory that is free or can be freed, where the system tells.
+fn available_memory() -> Option<u64> {
+    let told = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }

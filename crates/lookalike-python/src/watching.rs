@@ -1,6 +1,7 @@
 //! Long work for Python: without the GIL, with progress, and ended by Ctrl-C.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -86,6 +87,29 @@ pub(crate) fn work<T: Send>(
             (Ok(result), None) => result.or_raise(py),
         }
     })
+}
+
+/// Does work that does not look up. An exception, Ctrl-C too, does not wait for its end: it ends by itself, unheard.
+pub(crate) fn unless_interrupted<T: Send + 'static>(
+    py: Python<'_>,
+    task: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let (sender, mut receiver) = sync_channel(1);
+    let worker = std::thread::spawn(move || {
+        // Nobody may be there any more.
+        let _ = sender.send(task());
+    });
+    loop {
+        let receiver = &mut receiver;
+        match py.detach(move || receiver.recv_timeout(BETWEEN_LOOKS)) {
+            Ok(done) => return Ok(done),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => match worker.join() {
+                Err(panic) => std::panic::resume_unwind(panic),
+                Ok(()) => return Err(PyRuntimeError::new_err("the work ended without a result")),
+            },
+        }
+    }
 }
 
 /// How many threads of its own a forked process starts for some work: the common ones stayed with the process that it was forked

@@ -264,3 +264,18 @@ def test_advice_names_arguments(typed: str, said: str) -> None:
         refused = kind(typed)
         assert str(refused) == said
         assert str(pickle.loads(pickle.dumps(refused))) == said
+
+
+def test_an_index_is_no_collection_of_records(tmp_path: Path) -> None:
+    with la.Index(str(tmp_path / "index")) as index:
+        index["a"] = "one two three four five six"
+        for call in (lambda: la.dedup(["a text"], against=index), lambda: la.dedup(index)):
+            with pytest.raises(TypeError, match=r"an index holds sketches, not records; ask it with query\(\)"):
+                call()
+
+
+def test_a_field_that_no_row_has() -> None:
+    rows = [{"text": "a b c d e f", "score": 1}, {"text": "a b c d e f", "score": 2}]
+    with pytest.raises(la.ColumnError, match="no record has 'scroe'; keep= can name one of: text, score"):
+        la.dedup(rows, keep="max:scroe")
+    assert la.dedup([*rows, {"text": "a b c d e f"}], keep="max:score").kept == [1]

@@ -272,3 +272,39 @@ def test_no_value_is_not_the_text_of_it() -> None:
     columns = {"text": ["the same text for both of them"] * 2, "group": [None, "None"]}
     for table in (columns, pyarrow.table(columns), polars.DataFrame(columns)):
         assert la.dedup(table, within="group").kept == [0, 1], type(table)
+
+
+def test_rows_that_come_one_by_one_are_a_table() -> None:
+    rows = [{"text": CAT, "score": 1}, {"text": OTHER, "score": 2}, {"text": CAT_AGAIN, "score": 3}]
+    assert la.dedup(iter(rows)).kept == [0, 1]
+    assert la.dedup((row for row in rows), keep="max:score").kept == [1, 2]
+    assert la.dedup(polars.DataFrame(rows).iter_rows(named=True), keep="max:score").kept == [1, 2]
+    assert la.dedup(iter([]), text="text").kept == []
+    assert la.dedup(iter([CAT, CAT_AGAIN])).kept == [0]
+    assert la.dedup([{"text": CAT}], text="text", against=iter([CAT_AGAIN, OTHER])).kept == []
+
+
+def test_a_stream_of_arrow_is_a_table() -> None:
+    table = pyarrow.table({"body": [CAT, OTHER, CAT_AGAIN], "score": [1, 2, 3]})
+    reader = pyarrow.RecordBatchReader.from_batches(table.schema, table.to_batches())
+    assert la.dedup(reader, text="body", keep="max:score").kept == [1, 2]
+
+
+def test_columns_may_be_called_by_numbers() -> None:
+    frame = pandas.DataFrame({0: [CAT, CAT_AGAIN], 1: ["x", "y"]})
+    assert la.dedup(frame, text=0).kept == [0]  # type: ignore[arg-type]
+    assert la.dedup(frame.rename(columns={0: "text", 1: 0}), within=0).kept == [0, 1]  # type: ignore[arg-type]
+
+
+def test_an_array_of_numpy_is_a_set() -> None:
+    sets = [numpy.array([1, 2, 3]), numpy.array([3, 2, 1]), numpy.array([4, 5, 6])]
+    assert la.dedup(sets).kept == [0, 2]
+    assert la.similarity(sets[0], numpy.array([1, 2])) == pytest.approx(2 / 3)
+
+
+def test_pairs_are_counted_without_being_made_and_too_many_are_refused() -> None:
+    found = la.dedup(["the same text every single time"] * 2_000_000)
+    assert found.count_pairs() == 2_000_000 * 1_999_999 // 2
+    with pytest.raises(MemoryError, match="1999999000000 pairs take .* GB, more than there is; groups and dropped"):
+        found.pairs  # noqa: B018
+    assert len(la.dedup([CAT, CAT_AGAIN, CAT]).pairs) == 3

@@ -16,9 +16,18 @@ print("ended", flush=True)
 """
 
 
-@pytest.mark.parametrize("seconds", [0.1, 1.5])
-def test_it_stops_a_run_within_a_second(seconds: float) -> None:
-    with subprocess.Popen([sys.executable, "-c", LONG_WORK], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+LONG_COMPARISON = """
+import lookalike as la
+texts = [" ".join(str(word * word * step % 50_021) for word in range(3_000_000)) for step in (3, 7)]
+print("begins", flush=True)
+la.compare(*texts)
+print("ended", flush=True)
+"""
+
+
+@pytest.mark.parametrize(("work", "seconds"), [(LONG_WORK, 0.1), (LONG_WORK, 1.5), (LONG_COMPARISON, 0.3)])
+def test_it_stops_a_run_within_a_second(work: str, seconds: float) -> None:
+    with subprocess.Popen([sys.executable, "-c", work], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
         assert run.stdout is not None and run.stdout.readline() == "begins\n"
         time.sleep(seconds)
         run.send_signal(signal.SIGINT)

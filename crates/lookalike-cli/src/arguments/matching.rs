@@ -9,10 +9,10 @@ use lookalike::{Bands, Grouping, Keep, Measure, Normalize, Plan, Selection, Sett
 #[command(next_help_heading = "Matching")]
 pub(crate) struct MatchArguments {
     /// How alike two records must be, above 0 and up to 1
-    #[arg(short, long, value_name = "T", default_value_t = 0.8)]
+    #[arg(short, long, value_name = "T", default_value_t = 0.8, value_parser = parse_share)]
     pub(crate) threshold: f64,
     /// The least probability with which a pair at the threshold is found
-    #[arg(long, value_name = "P", default_value_t = 0.99)]
+    #[arg(long, value_name = "P", default_value_t = 0.99, value_parser = parse_share)]
     pub(crate) recall: f64,
     /// jaccard: shared over all shingles; containment: shared over the shingles of one
     #[arg(long, value_name = "MEASURE", default_value = "jaccard")]
@@ -53,6 +53,11 @@ pub(crate) struct MatchArguments {
     /// Where the randomness of the sketch starts
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
+}
+
+/// A number; whether it is in range depends on what it is for.
+pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| "it is no number such as 0.8".to_owned())
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -19,9 +19,12 @@ pub(super) fn show(error: &clap::Error, hint: &str) -> u8 {
 
 /// Joins the first paragraph into one line, and adds the advice to it.
 fn with_advice(said: &str, hint: &str) -> String {
-    let (first, rest) = said.split_once("\n\n").unwrap_or((said.trim_end(), ""));
+    // It tells of --help at its end too.
+    let said = said.split_once("\n\nFor more information").map_or(said, |(said, _)| said).trim_end();
+    let (first, rest) = said.split_once("\n\n").unwrap_or((said, ""));
     let first: Vec<&str> = first.lines().map(str::trim).collect();
-    format!("{}; {hint}see --help for what can be typed\n\n{rest}", first.join(" "))
+    let rest = if rest.is_empty() { String::new() } else { format!("\n\n{rest}") };
+    format!("{}; {hint}see --help for what can be typed{rest}\n", first.join(" "))
 }
 
 #[cfg(test)]
@@ -30,7 +33,7 @@ mod tests {
 
     #[test]
     fn the_first_line_says_what_to_do() {
-        let said = "error: these are missing:\n  <LEFT>\n  <RIGHT>\n\nUsage: lookalike\n";
+        let said = "error: these are missing:\n  <LEFT>\n  <RIGHT>\n\nUsage: lookalike\n\nFor more information, try '--help'.\n";
         let shown = with_advice(said, "");
         assert_eq!(
             shown,

@@ -10,7 +10,7 @@ use lookalike_io::{Chunk, Parsed, Reader, read_all, refuse_overwriting, remove_a
 use serde_json::json;
 
 use crate::against::{note_bounded, note_sure_runs};
-use crate::arguments::{GlobalArguments, MeasureName, ReadArguments, ResourceArguments, ResultArguments};
+use crate::arguments::{GlobalArguments, MeasureName, ReadArguments, ResourceArguments, ResultArguments, parse_share};
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::names::{Records, Stretch};
@@ -36,7 +36,7 @@ pub(crate) struct QueryArguments {
     read: ReadArguments,
     /// How alike an item must be [default: as alike as the index was made for; with --limit, however
     /// little]
-    #[arg(short, long, value_name = "T", help_heading = "Matching")]
+    #[arg(short, long, value_name = "T", help_heading = "Matching", value_parser = parse_share)]
     threshold: Option<f64>,
     /// At most so many items for a record, the best
     #[arg(long, value_name = "N", help_heading = "Matching")]

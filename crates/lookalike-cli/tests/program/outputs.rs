@@ -188,9 +188,10 @@ fn what_is_read_besides_is_not_written_over() {
 fn an_output_that_cannot_be_is_refused_at_once() {
     let folder = Folder::with("in.jsonl", RECORDS);
     folder.write("file", "");
+    folder.write("folder/file", "");
     for (output, why) in [
         ("file/out.jsonl", "is a file, and the output needs a folder"),
-        ("new/", "is a folder; name a file in it"),
+        ("folder", "is a folder; name a file in it"),
         ("out.jsonl.bz2", "bzip2"),
         ("/sys/out.jsonl", "cannot write"),
     ] {
@@ -198,7 +199,11 @@ fn an_output_that_cannot_be_is_refused_at_once() {
         assert!(run.status == Some(2) && run.stderr.contains(why), "{output}: {}", run.stderr);
         assert!(!run.stderr.contains("\"stage\""), "{output}: {}", run.stderr);
     }
-    assert_eq!(folder.names(), ["file", "in.jsonl"]);
+    assert_eq!(folder.names(), ["file", "folder/", "folder/file", "in.jsonl"]);
+    // What ends in a slash is meant for a folder, whether it is there or not and however many inputs there are.
+    folder.done("dedup in.jsonl -o new/");
+    folder.done("dedup in.json? -o folder/");
+    assert!(folder.path("new/in.jsonl").exists() && folder.path("folder/in.jsonl").exists());
 }
 
 #[test]

@@ -58,9 +58,9 @@ def dedup(
         found = plan_.run(
             new.column,
             keep=new.field(keep_field, of="keep") if keep_field else None,
-            within=new.field(within, of="within") if within else None,
+            within=new.field(within, of="within") if within is not None else None,
             old=None if old is None else old.column,
-            old_within=old.field(within, of="within") if old is not None and within else None,
+            old_within=old.field(within, of="within") if old is not None and within is not None else None,
             threads=threads,
             progress=listener,
         )
@@ -69,6 +69,8 @@ def dedup(
 
 def _old(against: Any, text: str | None) -> Records:
     """The old records: in the same column of a table as the new ones, or in no table."""
+    if isinstance(against, Iterator):
+        against = list(against)
     try:
         return Records(against, text)
     except TypeError:
@@ -179,8 +181,20 @@ class Outcome:
 
     @cached_property
     def pairs(self) -> Table:
-        """Every similar pair: left, right, similarity. There can be as many as the square of the records."""
+        """Every similar pair: left, right, similarity.
+
+        There can be as many as the square of the records; :meth:`count_pairs` tells without making them. What does not fit into
+        memory is a MemoryError.
+        """
         return Table(self._found.pairs())
+
+    def count_pairs(self) -> int:
+        """How many similar pairs there are.
+
+        >>> dedup(["one two three four five six"] * 1000).count_pairs()
+        499500
+        """
+        return self._found.count_pairs()
 
     @cached_property
     def dropped(self) -> Table:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
+from itertools import chain, islice
 from typing import Any
 
+from lookalike import _native
 from lookalike._errors import ColumnError
+
 
 class Records:
     """Records, and the other columns of the table that they came from, if they came from one.
@@ -18,6 +21,15 @@ class Records:
     def __init__(self, data: Any, text: str | None) -> None:
         self._rows: Sequence[Mapping[str, Any]] | None = None
         self._table: Any = None
+        if isinstance(data, _native.Index) or isinstance(getattr(data, "_index", None), _native.Index):
+            raise TypeError(
+                "an index holds sketches, not records; ask it with query(), or compare files with it by "
+                "dedup_files(…, against=PATH)"
+            )
+        if isinstance(data, Iterator):
+            first = list(islice(data, 1))
+            # Rows that come one by one are a table all the same.
+            data = [*first, *data] if first and isinstance(first[0], Mapping) else chain(first, data)
         if hasattr(data, "collect_schema") and hasattr(data, "collect"):
             raise TypeError("a lazy frame has no records yet; call collect() on it first")
         if type(data).__module__.split(".")[0] == "datasets" and hasattr(data, "with_format"):
@@ -27,12 +39,16 @@ class Records:
             self._table = data
         elif isinstance(data, Sequence) and not isinstance(data, str) and (not data or isinstance(data[0], Mapping)):
             self._rows = data
+        elif text is not None and hasattr(data, "__arrow_c_stream__") and find_spec("pyarrow") is not None:
+            import pyarrow  # type: ignore[import-untyped]
+
+            self._table = pyarrow.table(data)
         elif text is not None:
             raise TypeError(f"text={text!r} names a column, but the records are no table")
         else:
             self.column = _plain(data)
             return
-        self.column = _plain(self.field(text or "text", of="text"))
+        self.column = _plain(self.field("text" if text is None else text, of="text"))
 
     def field(self, name: str, of: str) -> Iterable[Any]:
         """The column of this name, which the setting ``of`` asks for."""
@@ -45,6 +61,9 @@ class Records:
             # What decides is looked at value by value, as values of Python.
             return column.to_pylist() if of != "text" and hasattr(column, "to_pylist") else column
         if self._rows is not None:
+            if of == "keep" and self._rows and not any(name in row for row in self._rows if isinstance(row, Mapping)):
+                shown = ", ".join(map(str, self._rows[0]))
+                raise ColumnError(f"no record has {name!r}; {of}= can name one of: {shown}")
             return [_member(row, name, of, at) for at, row in enumerate(self._rows)]
         raise TypeError(f"{of} reads the field {name!r}; give a table, or a list of dictionaries")
 

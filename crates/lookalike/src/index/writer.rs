@@ -474,9 +474,9 @@ fn lock(path: &Path) -> Result<File> {
         }
         return Err(Error::new(
             ErrorKind::Locked,
-            format!("another program is writing to the index {}", path.display()),
+            format!("the index {} is being written to already, by another program or by this one", path.display()),
         )
-        .advise("wait for it to end; reading is possible meanwhile"));
+        .advise("wait until it is closed; reading is possible meanwhile"));
     }
     Ok(file)
 }
