@@ -73,7 +73,9 @@ def test_a_field_may_be_called_like_a_flag_and_a_path_be_bytes(tmp_path: Path) -
     file.write_text("".join(json.dumps({"-body": text}) + "\n" for text in (CAT, CAT_AGAIN, OTHER)))
     told = la.dedup_files(os.fsencode(file), os.fsencode(tmp_path / "out.jsonl"), text="-body", id="none")
     assert (told["kept"], (tmp_path / "out.jsonl").read_text().count("\n")) == (2, 2)
-    assert la.dedup_files([os.fsencode(file)], against=os.fsencode(file), text="-body", id="none")["kept"] == 0
+    old = tmp_path / "old.jsonl"
+    old.write_bytes(file.read_bytes())
+    assert la.dedup_files([os.fsencode(file)], against=os.fsencode(old), text="-body", id="none")["kept"] == 0
 
 
 def test_what_lies_in_the_working_directory_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,10 +26,10 @@ class Records:
                 "an index holds sketches, not records; ask it with query(), or compare files with it by "
                 "dedup_files(…, against=PATH)"
             )
-        if isinstance(data, Iterator):
+        if isinstance(data, Iterator) and not hasattr(data, "__arrow_c_stream__"):
             first = list(islice(data, 1))
             # Rows that come one by one are a table all the same.
-            data = [*first, *data] if first and isinstance(first[0], Mapping) else chain(first, data)
+            data = [*first, *data] if not first or isinstance(first[0], Mapping) else chain(first, data)
         if hasattr(data, "collect_schema") and hasattr(data, "collect"):
             raise TypeError("a lazy frame has no records yet; call collect() on it first")
         if type(data).__module__.split(".")[0] == "datasets" and hasattr(data, "with_format"):
