@@ -145,7 +145,8 @@ class Index:
     ) -> list[Match]:
         """What in the index is like this text, set or sketch, best first.
 
-        Without ``threshold`` and ``limit``, what is as alike as the index was made for; with ``limit`` alone, the nearest.
+        Without ``threshold`` and ``limit``, what is as alike as the index was made for; with ``limit`` alone, the nearest. Below
+        the threshold that the index was made for, not everything is found, and less the lower it is.
         """
         if limit is not None and not (isinstance(limit, SupportsIndex) and whole(limit) >= 0):
             raise SettingError(f"the limit {limit!r} is out of range; choose a whole number, 0 or above")
