@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::work::{Checkpoint, WorkFile, WorkWriter};
 
 /// A hash, or the first half of one.
-pub(crate) trait Key: Copy + Ord + Default {
+pub(crate) trait Key: Copy + Ord {
     const BITS: u32;
 
     /// So many of its bits, of which there is at least one, behind the first ones.
@@ -156,6 +156,18 @@ mod tests {
         check(|random| random.next() as u32);
         // Keys that are all in one part.
         check(|random| random.below(50) as u32);
+    }
+
+    #[test]
+    fn a_part_that_has_grown_gives_its_room_back() {
+        let mut entries = Entries::<u32>::with_room_for(1000);
+        let reserved = |entries: &Entries<u32>| entries.parts.iter().map(Vec::capacity).sum::<usize>();
+        let before = reserved(&entries);
+        for crowded in [0, u32::MAX] {
+            (0..100_000).for_each(|class| entries.push(crowded, class));
+            entries.clear();
+        }
+        assert!(reserved(&entries) <= 2 * before, "{} instead of {before}", reserved(&entries));
     }
 
     fn check<K: Key>(key: impl Fn(&mut SplitMix) -> K) {

@@ -47,9 +47,9 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
     pub(crate) fn find(&self) -> Result<Candidates> {
         let limit = pairs_in_memory(self.room());
         let (mut pairs, mut comparisons) = (Vec::new(), 0);
-        let (left_out, observed) = self.for_each_band(Shard::ALL, |part| {
-            pairs.extend_from_slice(&part.pairs);
-            comparisons += part.comparisons;
+        let (left_out, observed) = self.for_each_band(Shard::ALL, |band| {
+            pairs.extend_from_slice(&band.pairs);
+            comparisons += band.comparisons;
             // Most pairs meet in several bands: what is found twice need not wait until the end.
             if pairs.len() > limit {
                 sort_distinct(&mut pairs);

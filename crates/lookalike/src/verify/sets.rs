@@ -79,6 +79,7 @@ impl DistinctSets {
         // What goes at the same time lies together.
         needed.sort_by_key(|class| last_step(*class));
         let together = needed.chunk_by(|left, right| last_step(*left) == last_step(*right)).collect::<Vec<_>>();
+        // Run by run: in one list, to be cut into runs, they would be there a third time.
         let copied = |classes: &[u32]| {
             let mut runs: Vec<(usize, ShingleLists)> = Vec::new();
             for (at, set) in classes.iter().map(|class| self.set(*class)).enumerate() {
