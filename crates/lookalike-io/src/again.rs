@@ -12,6 +12,7 @@ use lookalike::{Batch, RecordNumber};
 use crate::chunk::{Chunk, Context};
 use crate::compression::Compression;
 use crate::csv::{self, Columns};
+use crate::drive::on_threads;
 use crate::error::Error;
 use crate::input::Input;
 use crate::options::Format;
@@ -96,12 +97,7 @@ where
             }
         }
     };
-    std::thread::scope(|scope| {
-        for _ in 1..threads.min(tasks.len()) {
-            scope.spawn(work);
-        }
-        work();
-    });
+    on_threads(threads.min(tasks.len()), work);
     match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some(error) => Err(error),
         None if cancel.load(Ordering::Relaxed) => Err(Error::cancelled().into()),

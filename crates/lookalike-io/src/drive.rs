@@ -1,4 +1,4 @@
-//! Runs a reader on several threads.
+//! Runs a reader on several threads: those of the pool, which do everything else too.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -52,17 +52,27 @@ where
         }
         state
     };
-    let states = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads.max(1)).map(|_| scope.spawn(work)).collect();
-        let mut states = vec![work()];
-        for other in others {
-            states.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        }
-        states
-    });
+    let states = on_threads(threads, work);
     match earliest.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some((_, error)) => Err(error),
         None if cancel.load(Ordering::Relaxed) => Err(Error::cancelled().into()),
         None => Ok(states),
     }
+}
+
+/// Does the same work on this thread and on others of the pool, `threads` in all, and gives what came of each. A thread that comes
+/// late, when there is nothing left to do, gives what comes of that.
+pub(crate) fn on_threads<S: Send>(threads: usize, work: impl Fn() -> S + Sync) -> Vec<S> {
+    let others = Mutex::new(Vec::new());
+    let mut states = rayon::in_place_scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|_| {
+                let state = work();
+                others.lock().unwrap_or_else(PoisonError::into_inner).push(state);
+            });
+        }
+        vec![work()]
+    });
+    states.append(&mut others.into_inner().unwrap_or_else(PoisonError::into_inner));
+    states
 }

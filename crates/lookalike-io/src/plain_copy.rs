@@ -16,7 +16,7 @@ use crate::read_ahead::{BYTES_AHEAD, read_ahead};
 /// Bytes that are read before they are written: few enough to be still in the CPU's cache then.
 const ROUND_BYTES: usize = 1 << 19;
 /// The same for large files: enough to keep a disk busy.
-const LARGE_ROUND_BYTES: usize = 1 << 22;
+const LARGE_ROUND_BYTES: usize = 1 << 23;
 /// Rounds of a large file that are read or written at a time.
 const ROUNDS: usize = 2;
 /// Files of so many bytes are large.

@@ -223,7 +223,7 @@ impl EarlierAlike {
         marked.par_sort_unstable();
         let fingerprints: Mutex<HashMap<u32, u128>> = Mutex::default();
         collection.supply(&marked, &|first, lists| {
-            lists.make_distinct();
+            lists.sort_distinct();
             let of_run = (0..lists.len()).map(|index| {
                 let record = marked[first + index];
                 (record, fingerprint(lists.get(index), collection.within(record)))

@@ -18,7 +18,7 @@ use crate::shard::Shard;
 use crate::shingle::Shape;
 use crate::sketched::{Sketched, Sketcher};
 use crate::supply::Supply;
-use crate::verify::{self, Edge, containment, measure_of, similarities};
+use crate::verify::{self, Edge, Likeness, similarities};
 use crate::watch::{Stage, Unwatched, Watch, check_cancelled};
 use crate::work::{Checkpoint, WorkFile, WorkFolder, WorkWriter, load_or_make};
 
@@ -139,11 +139,11 @@ impl Plan {
         let group = || match settings.group {
             Grouping::Anchored => Ok(anchored(&classes, &edges, settings.measure)),
             Grouping::Connected => {
-                let measure = match settings.measure {
-                    Measure::Jaccard => measure_of(collection),
-                    Measure::Containment => containment,
+                let likeness = match settings.measure {
+                    Measure::Jaccard => Likeness::of(collection),
+                    Measure::Containment => Likeness::Containment,
                 };
-                connected(&classes, &edges, |pairs| similarities(collection, &classes, pairs, measure, watch))
+                connected(&classes, &edges, |pairs| similarities(collection, &classes, pairs, likeness, watch))
             }
         };
         let assignment = load_or_make(collection.resources().work, "groups", Stage::Group, watch, group)?;
@@ -283,7 +283,7 @@ fn estimate_lost(
         .filter(|(left, right, _)| collection.may_meet(classes.representative(*left), classes.representative(*right)))
         .collect();
     let pairs: Vec<(u32, u32)> = missed.iter().map(|(left, right, _)| (*left, *right)).collect();
-    let similarities = similarities(collection, classes, &pairs, measure_of(collection), watch)?;
+    let similarities = similarities(collection, classes, &pairs, Likeness::of(collection), watch)?;
     let records = |class: u32| classes.members(class).len() as f64;
     let lost = missed.iter().zip(similarities).filter(|(_, similarity)| *similarity >= threshold);
     Ok(lost.map(|((left, right, weight), _)| weight * records(*left) * records(*right)).sum::<f64>().round() as u64)

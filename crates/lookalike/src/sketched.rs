@@ -135,7 +135,7 @@ impl Sketcher {
                     self.slot_width.append(&self.sketch, &mut sketched.slots);
                     let start = self.keys.len();
                     keys.append(&self.sketch, within, &mut self.keys);
-                    combine(&self.keys[start..])
+                    self.keys[start..].iter().fold(0u64, |mark, key| mark.wrapping_add(*key))
                 }
                 // Without sketches, the least and the greatest element serve as well.
                 None => {

@@ -3,7 +3,7 @@
 
 use crate::batch::RecordNumber;
 use crate::error::Result;
-use crate::shingle::sort_distinct;
+use crate::shingle::{Repeats, sort_distinct};
 
 /// A record whose shingles are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,10 +67,21 @@ impl ShingleLists {
     }
 
     /// Sorts the shingles of every record and leaves each once.
-    pub(crate) fn make_distinct(&mut self) {
+    pub(crate) fn sort_distinct(&mut self) {
+        self.leave(sort_distinct);
+    }
+
+    /// Leaves each shingle of every record once, in the order in which they came.
+    pub(crate) fn leave_out_repeats(&mut self) {
+        let mut repeats = Repeats::default();
+        self.leave(|shingles| repeats.leave_out(shingles));
+    }
+
+    /// Leaves what is moved to the front of every record's shingles, as many as that tells.
+    fn leave(&mut self, mut move_to_front: impl FnMut(&mut [u64]) -> usize) {
         let (mut start, mut filled) = (0, 0);
         for end in &mut self.ends {
-            let distinct = sort_distinct(&mut self.shingles[start..*end]);
+            let distinct = move_to_front(&mut self.shingles[start..*end]);
             self.shingles.copy_within(start..start + distinct, filled);
             start = *end;
             filled += distinct;

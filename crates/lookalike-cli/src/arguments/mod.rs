@@ -172,7 +172,10 @@ impl ResourceArguments {
 
     /// Gives the engine as many threads as were asked for. Called once, before any work.
     pub(crate) fn limit_threads(&self) -> anyhow::Result<()> {
-        Ok(rayon::ThreadPoolBuilder::new().num_threads(self.threads()).build_global()?)
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads());
+        // This thread is one of them: it has work to do anyway, and two that take turns are not always put on two cores.
+        let pool = if self.threads() > 1 { pool.use_current_thread() } else { pool };
+        Ok(pool.build_global()?)
     }
 
     pub(crate) fn tmp(&self) -> PathBuf {

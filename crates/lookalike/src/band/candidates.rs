@@ -165,18 +165,23 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
             let rows = Rows::load(self.collection, self.classes, blocks.loaded(*task))?;
             let (collection, classes, rule) = (self.collection, self.classes, self.rule);
             let comparing = Comparing { collection, classes, rule, blocks: &blocks, task: *task, rows: &rows };
-            for (_, buckets, compared) in &mut to_compare {
-                let pieces = pieces_of(buckets, self.rule)
-                    .into_par_iter()
-                    .map(|range| {
-                        check_cancelled(self.watch)?;
-                        Ok(comparing.compare(buckets, range, &self.passes))
-                    })
-                    .collect::<Result<Vec<_>>>()?;
-                for (mut pairs, comparisons) in pieces {
-                    compared.pairs.append(&mut pairs);
-                    compared.comparisons += comparisons;
-                }
+            // Of all bands at once: a small one has not enough for all threads.
+            let pieces: Vec<(usize, Range<usize>)> = (to_compare.iter().enumerate())
+                .flat_map(|(at, (_, buckets, _))| {
+                    pieces_of(buckets, self.rule).into_iter().map(move |piece| (at, piece))
+                })
+                .collect();
+            let found = pieces
+                .into_par_iter()
+                .map(|(at, range)| {
+                    check_cancelled(self.watch)?;
+                    Ok((at, comparing.compare(&to_compare[at].1, range, &self.passes)))
+                })
+                .collect::<Result<Vec<_>>>()?;
+            for (at, (mut pairs, comparisons)) in found {
+                let compared = &mut to_compare[at].2;
+                compared.pairs.append(&mut pairs);
+                compared.comparisons += comparisons;
             }
         }
         for (band, buckets, compared) in to_compare {
@@ -204,8 +209,10 @@ fn pairs_in_memory(room: u64) -> usize {
 }
 
 fn sort_distinct(pairs: &mut Vec<Edge>) {
-    pairs.par_sort_unstable_by_key(|edge| (edge.left, edge.right));
-    pairs.dedup_by_key(|edge| (edge.left, edge.right));
+    // One number is compared faster than two.
+    let key = |edge: &Edge| u64::from(edge.left) << 32 | u64::from(edge.right);
+    pairs.par_sort_unstable_by_key(key);
+    pairs.dedup_by_key(|edge| key(edge));
 }
 
 impl Checkpoint for Compared {

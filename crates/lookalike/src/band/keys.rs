@@ -1,6 +1,6 @@
 //! The keys of a sketch: 64-bit hashes of a few slots each, so that a shared key means identical slots.
 
-use crate::hash::{SplitMix, hash_band};
+use crate::hash::{SplitMix, hash_band, start_band};
 use crate::plan::Scheme;
 use crate::settings::Bands;
 
@@ -8,31 +8,43 @@ use crate::settings::Bands;
 #[derive(Clone, Debug)]
 pub(crate) struct BandKeys {
     rows: usize,
-    /// The slots of key 0, then those of key 1, ….
-    slots: Vec<u32>,
+    /// The slots of key 0, then those of key 1, …; none where they follow each other.
+    drawn: Vec<u32>,
+    /// Where the keys of records begin that may meet all others.
+    starts: Vec<u64>,
 }
 
 impl BandKeys {
     pub(crate) fn new(scheme: &Scheme, seed: u64) -> Self {
-        let rows = scheme.bands.rows() as usize;
-        let slots = match scheme.bands {
-            Bands::Disjoint { bands, rows } => (0..bands * rows).collect(),
-            Bands::Random { keys, rows } => {
+        let (keys, rows) = (scheme.bands.keys(), scheme.bands.rows());
+        let drawn = match scheme.bands {
+            Bands::Disjoint { .. } => Vec::new(),
+            Bands::Random { .. } => {
                 let mut random = SplitMix(seed ^ 0x6b65_7973_6f66_3132);
                 (0..keys).flat_map(|_| draw(&mut random, rows, scheme.slots)).collect()
             }
         };
-        Self { rows, slots }
+        let starts = (0..u64::from(keys)).map(|band| start_band(band, 0)).collect();
+        Self { rows: rows as usize, drawn, starts }
     }
 
     /// Appends the keys of a sketch.
     pub(crate) fn append(&self, sketch: &[u32], within: u64, keys: &mut Vec<u64>) {
-        keys.extend(
-            self.slots
-                .chunks_exact(self.rows)
-                .enumerate()
-                .map(|(band, slots)| hash_band(band as u64, within, slots.iter().map(|slot| sketch[*slot as usize]))),
-        );
+        if within == 0 {
+            self.append_from(self.starts.iter().copied(), sketch, keys);
+        } else {
+            self.append_from((0..self.starts.len() as u64).map(|band| start_band(band, within)), sketch, keys);
+        }
+    }
+
+    fn append_from(&self, starts: impl Iterator<Item = u64>, sketch: &[u32], keys: &mut Vec<u64>) {
+        if self.drawn.is_empty() {
+            let bands = sketch.chunks_exact(self.rows).zip(starts);
+            keys.extend(bands.map(|(slots, start)| hash_band(start, slots.iter().copied())));
+        } else {
+            let bands = self.drawn.chunks_exact(self.rows).zip(starts);
+            keys.extend(bands.map(|(drawn, start)| hash_band(start, drawn.iter().map(|slot| sketch[*slot as usize]))));
+        }
     }
 }
 

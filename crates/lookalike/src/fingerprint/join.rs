@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::hash::hash_within;
 use crate::plan::BucketRule;
 use crate::shingle::sort_distinct;
-use crate::verify::{Edge, containment, similarities};
+use crate::verify::{Edge, Likeness, similarities};
 use crate::watch::{Watch, check_cancelled};
 
 /// What was found, and what it took.
@@ -38,7 +38,7 @@ pub(crate) fn find_contained(
     let inverted = Inverted::new(collection, classes, selection)?;
     check_cancelled(watch)?;
     let found = inverted.candidates(collection, classes, rule, threshold, watch)?;
-    let alike = similarities(collection, classes, &found.pairs, containment, watch)?;
+    let alike = similarities(collection, classes, &found.pairs, Likeness::Containment, watch)?;
     let edges = found.pairs.iter().zip(alike).filter(|(_, similarity)| *similarity >= threshold);
     Ok(Contained {
         edges: edges.map(|((left, right), similarity)| Edge { left: *left, right: *right, similarity }).collect(),

@@ -5,6 +5,7 @@
 //! For a bag, and for a set as input, repeats are already dealt with.
 
 mod ascii;
+mod distinct;
 mod words;
 
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use crate::hash::{self, PADDING, Roll};
 use crate::normalize::normalize;
 use crate::settings::{Normalize, Shingles, Step};
 
+pub(crate) use distinct::{BitMap, Repeats, sort_distinct, sort_hashes};
 pub(crate) use words::for_each_word;
 
 /// Cuts records into shingle hashes.
@@ -186,61 +188,6 @@ impl Shingler {
     }
 }
 
-/// Sorts hashes and moves each once to the front; tells how many there are.
-pub(crate) fn sort_distinct(hashes: &mut [u64]) -> usize {
-    sort_hashes(hashes);
-    let mut distinct = 0;
-    for at in 0..hashes.len() {
-        if at == 0 || hashes[at] != hashes[at - 1] {
-            hashes[distinct] = hashes[at];
-            distinct += 1;
-        }
-    }
-    distinct
-}
-
-/// Sorts hashes. Their top bits tell where each belongs, give or take a few places.
-fn sort_hashes(hashes: &mut [u64]) {
-    const FEWEST: usize = 32;
-    const MOST: usize = 1024;
-    /// So many in one place are no chance: the hashes are not what they should be.
-    const CROWD: u16 = 24;
-    if !(FEWEST..=MOST).contains(&hashes.len()) {
-        return hashes.sort_unstable();
-    }
-    // About twice as many places as hashes: most then have theirs for themselves.
-    let bits = hashes.len().ilog2() + 1;
-    let place = |hash: u64| (hash >> (64 - bits)) as usize;
-    let mut ends = [0u16; 2 * MOST];
-    for hash in hashes.iter() {
-        ends[place(*hash)] += 1;
-    }
-    let (mut end, mut crowd) = (0, 0);
-    for count in &mut ends[..1 << bits] {
-        crowd = crowd.max(*count);
-        end += *count;
-        *count = end;
-    }
-    if crowd > CROWD {
-        return hashes.sort_unstable();
-    }
-    let mut sorted = [0u64; MOST];
-    for hash in hashes.iter() {
-        let end = &mut ends[place(*hash)];
-        *end -= 1;
-        sorted[*end as usize] = *hash;
-    }
-    // Nearly sorted: whatever is not in order is among its neighbours.
-    for (at, hash) in sorted[..hashes.len()].iter().enumerate() {
-        let mut to = at;
-        while to > 0 && hashes[to - 1] > *hash {
-            hashes[to] = hashes[to - 1];
-            to -= 1;
-        }
-        hashes[to] = *hash;
-    }
-}
-
 /// Makes the n-th occurrence of a shingle an element of its own, so that set similarity is bag similarity.
 fn number_occurrences(hashes: &mut [u64]) {
     hashes.sort_unstable();
@@ -271,23 +218,6 @@ mod tests {
         assert_eq!(distinct("chars:3", "This is a test"), 11);
         assert_eq!(distinct("words:3", "This is a test"), 2);
         assert_eq!(distinct("words:4", "a rose is a rose is a rose"), 3);
-    }
-
-    #[test]
-    fn hashes_are_sorted_whatever_they_are() {
-        let mut random = hash::SplitMix(9);
-        for count in [0, 1, 31, 32, 33, 100, 235, 1023, 1024, 1025, 3000] {
-            let random: Vec<u64> = (0..count).map(|_| random.next()).collect();
-            let repeated: Vec<u64> =
-                random.iter().map(|hash| random[*hash as usize % (1 + random.len() / 9)]).collect();
-            for mut hashes in [random, repeated, (0..count).rev().collect(), vec![u64::MAX; count as usize]] {
-                let mut expected = hashes.clone();
-                expected.sort_unstable();
-                expected.dedup();
-                let distinct = sort_distinct(&mut hashes);
-                assert_eq!(hashes[..distinct], expected);
-            }
-        }
     }
 
     #[test]

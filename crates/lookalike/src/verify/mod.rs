@@ -3,6 +3,7 @@
 //! Shingles are asked for by record, in input order, and only for records that are in candidates.
 
 mod edit;
+mod overlap;
 mod sets;
 mod steps;
 
@@ -19,6 +20,7 @@ use crate::observed::Observed;
 use crate::shard::Shard;
 use crate::watch::{Stage, Unseen, Watch, check_cancelled};
 pub use edit::edit_similarity;
+use overlap::Overlap;
 pub(crate) use sets::DistinctSets;
 use steps::Steps;
 
@@ -73,9 +75,31 @@ pub(crate) fn verify_part(
     verifier.find_unknown(candidates, shard)
 }
 
-/// What says how alike two records are that the bands brought together.
-pub(crate) fn measure_of(collection: &Collection<'_>) -> fn(&[u64], &[u64]) -> f64 {
-    if collection.has_sequences() { edit_similarity } else { jaccard }
+/// What says how alike two records are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Likeness {
+    Jaccard,
+    /// How much of the left one is in the right one.
+    Containment,
+    Edit,
+}
+
+impl Likeness {
+    /// Of records that the bands brought together.
+    pub(crate) fn of(collection: &Collection<'_>) -> Self {
+        if collection.has_sequences() { Self::Edit } else { Self::Jaccard }
+    }
+
+    /// How alike two classes are whose sets are there.
+    fn between(self, sets: &DistinctSets, (left, right): (u32, u32), overlap: &mut Overlap) -> f64 {
+        let (left, right) = (sets.set(left), sets.set(right));
+        let mut count_shared = || if sets.are_sorted() { shared(left, right) } else { overlap.count(left, right) };
+        match self {
+            Self::Jaccard => jaccard_of(count_shared(), left.len(), right.len()),
+            Self::Containment => ratio(count_shared(), left.len()),
+            Self::Edit => edit_similarity(left, right),
+        }
+    }
 }
 
 /// How alike the classes of each pair are.
@@ -83,12 +107,12 @@ pub(crate) fn similarities(
     collection: &Collection<'_>,
     classes: &Classes,
     pairs: &[(u32, u32)],
-    measure: fn(&[u64], &[u64]) -> f64,
+    likeness: Likeness,
     watch: &dyn Watch,
 ) -> Result<Vec<f64>> {
     let mut edges: Vec<Edge> =
         pairs.iter().map(|(left, right)| Edge { left: *left, right: *right, similarity: UNKNOWN }).collect();
-    let verifier = Verifier { collection, classes, measure, work: None, watch: &Unseen(watch) };
+    let verifier = Verifier { collection, classes, likeness, work: None, watch: &Unseen(watch) };
     verifier.find_unknown(&mut edges, Shard::ALL)?;
     Ok(edges.into_iter().map(|edge| edge.similarity).collect())
 }
@@ -100,15 +124,15 @@ const UNKNOWN: f64 = f64::NAN;
 struct Verifier<'a> {
     collection: &'a Collection<'a>,
     classes: &'a Classes,
-    measure: fn(&[u64], &[u64]) -> f64,
+    likeness: Likeness,
     work: Option<&'a WorkFolder>,
     watch: &'a dyn Watch,
 }
 
 impl<'a> Verifier<'a> {
     fn new(collection: &'a Collection<'a>, classes: &'a Classes, watch: &'a dyn Watch) -> Self {
-        let (measure, work) = (measure_of(collection), collection.resources().work);
-        Self { collection, classes, measure, work, watch }
+        let (likeness, work) = (Likeness::of(collection), collection.resources().work);
+        Self { collection, classes, likeness, work, watch }
     }
 
     /// Gives candidates the similarities that an earlier attempt left in work files; those of the others are unknown.
@@ -176,7 +200,7 @@ impl<'a> Verifier<'a> {
         }
         self.watch.advance(edges.iter().filter(|edge| !edge.similarity.is_nan()).count() as u64);
         let in_steps = Lists::new(steps.len(), || edges.iter().map(|edge| steps.step_of(edge.right)).zip(0u32..));
-        let mut sets = DistinctSets::none(self.classes);
+        let mut sets = DistinctSets::none(self.collection, self.classes);
         for step in 0..steps.len() as u32 {
             let loaded = sets.load(self.collection, self.classes, steps.compared(step))?;
             let pairs = in_steps.of(step);
@@ -196,10 +220,10 @@ impl<'a> Verifier<'a> {
         }
         let similarities = pairs
             .par_chunks(PIECE)
-            .map(|piece| {
+            .map_init(Overlap::default, |overlap, piece| {
                 check_cancelled(self.watch)?;
-                let of = |edge: &Edge| (self.measure)(sets.set(edge.left), sets.set(edge.right));
-                Ok(piece.iter().map(|at| of(&edges[*at as usize])).collect::<Vec<_>>())
+                let pairs = piece.iter().map(|at| &edges[*at as usize]).map(|edge| (edge.left, edge.right));
+                Ok(pairs.map(|pair| self.likeness.between(sets, pair, overlap)).collect::<Vec<_>>())
             })
             .collect::<Result<Vec<_>>>()?;
         let found = Similarities { places: pairs.to_vec(), similarities: similarities.concat() };
@@ -265,8 +289,11 @@ pub fn shared<T: Copy + Ord>(left: &[T], right: &[T]) -> usize {
 
 /// The Jaccard similarity of two sorted sets; that of two empty ones is 0.
 pub fn jaccard<T: Copy + Ord>(left: &[T], right: &[T]) -> f64 {
-    let shared = shared(left, right);
-    ratio(shared, left.len() + right.len() - shared)
+    jaccard_of(shared(left, right), left.len(), right.len())
+}
+
+fn jaccard_of(shared: usize, left: usize, right: usize) -> f64 {
+    ratio(shared, left + right - shared)
 }
 
 /// How much of the left sorted set is in the right one; of an empty one, nothing.

@@ -15,8 +15,10 @@ const ELEMENTS_IN_A_RUN: usize = 4096;
 /// The set of a class that has none here.
 const NONE: u32 = u32::MAX;
 
-/// The sets of the classes that are asked for, sorted, each element once.
+/// The sets of the classes that are asked for, each element once: those of texts in the order of the text. Where records are sets
+/// themselves, all are sorted.
 pub(crate) struct DistinctSets {
+    are_sorted: bool,
     runs: Vec<ShingleLists>,
     /// For each set: the run that holds it, and its index there.
     places: Vec<(u32, u32)>,
@@ -36,15 +38,15 @@ pub(super) struct Loaded {
 impl DistinctSets {
     /// The sets of these classes.
     pub(crate) fn of(collection: &Collection<'_>, classes: &Classes, asked: impl Iterator<Item = u32>) -> Result<Self> {
-        let mut sets = Self::none(classes);
+        let mut sets = Self::none(collection, classes);
         sets.load(collection, classes, asked)?;
         Ok(sets)
     }
 
     /// No sets yet.
-    pub(super) fn none(classes: &Classes) -> Self {
-        let set_of = vec![NONE; classes.len()];
-        Self { runs: Vec::new(), places: Vec::new(), set_of, last_needed: BTreeMap::new() }
+    pub(super) fn none(collection: &Collection<'_>, classes: &Classes) -> Self {
+        let (are_sorted, set_of) = (collection.holds_sets(), vec![NONE; classes.len()]);
+        Self { are_sorted, runs: Vec::new(), places: Vec::new(), set_of, last_needed: BTreeMap::new() }
     }
 
     /// Adds the sets of these classes.
@@ -55,10 +57,13 @@ impl DistinctSets {
         asked: impl Iterator<Item = u32>,
     ) -> Result<Loaded> {
         let (records, order) = classes.by_representative(asked);
+        let are_sorted = self.are_sorted;
         let supplied: Mutex<Vec<(usize, ShingleLists)>> = Mutex::default();
         collection.supply(&records, &|first, lists| {
-            if !collection.has_sequences() {
-                lists.make_distinct();
+            match (collection.has_sequences(), are_sorted) {
+                (true, _) => {}
+                (false, true) => lists.sort_distinct(),
+                (false, false) => lists.leave_out_repeats(),
             }
             // Copies take no more room than they need, and leave the supplier its buffer, which has grown to its size.
             let pieces: Vec<_> = lists.in_pieces(ELEMENTS_IN_A_RUN).map(|(at, piece)| (first + at, piece)).collect();
@@ -114,6 +119,11 @@ impl DistinctSets {
             self.places.push((self.runs.len() as u32, index as u32));
         }
         self.runs.push(sets);
+    }
+
+    /// Whether the elements of all sets ascend.
+    pub(super) fn are_sorted(&self) -> bool {
+        self.are_sorted
     }
 
     /// The set of a class that was asked for.

@@ -11,7 +11,7 @@ use super::Stamp;
 use crate::columns::{BLOCK_BYTES, Column, ColumnWriter, Magic, Plain, read_directory};
 use crate::error::{Error, ErrorKind, Result};
 
-const MAGIC: Magic = *b"LKAWORK\x03";
+const MAGIC: Magic = *b"LKAWORK\x04";
 
 /// A file under a name of its own until it is whole. It goes with this, unless it was given its proper name.
 #[derive(Debug)]
