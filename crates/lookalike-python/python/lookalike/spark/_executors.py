@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -50,29 +52,28 @@ class Limits:
 def whole(
     settings: str,
     is_within: bool,
+    is_sorted: bool,
     what: Literal["pairs", "dropped"],
     names: tuple[str, str],
     limits: Limits,
     has_given_up: Any,
+    folder: str | None,
 ) -> Mapping:
-    """All records, sorted → what is found among them; or nothing, and that it is too much."""
-    def run(batches: Iterable[Any]) -> Iterator[Any]:
-        held: list[Any] = []
-        size = 0
-        for batch in batches:
-            _check_nulls(batch)
-            size += batch.nbytes
-            # Spark wants all batches to be taken, needed or not.
-            if size <= limits.bytes:
-                held.append(batch)
-            else:
-                held.clear()
-        if size > limits.bytes:
-            has_given_up.add(1)
-        elif held:
-            yield from find(pyarrow.Table.from_batches(held))
+    """All records, sorted or to be sorted by id → what is found among them; or nothing, and that it is too much.
 
-    def find(table: Any) -> Iterator[Any]:
+    What is found is written to the folder, if there is one.
+    """
+
+    def run(batches: Iterable[Any]) -> Iterator[Any]:
+        table = _held(batches, limits.bytes)
+        if table is None:
+            has_given_up.add(1)
+            return
+        if not len(table):
+            return
+        if not is_sorted:
+            # Integers by value, strings by their bytes, as Spark would. What it was sorted from is gone when the engine starts.
+            table = table.sort_by("id")
         ids = table.column("id")
         _check_repeated(ids)
         within = table.column("within").to_pylist() if is_within else None
@@ -82,9 +83,38 @@ def whole(
             return
         one, other, similarity = pyarrow.table(found.pairs() if what == "pairs" else found.dropped()).columns
         named = pyarrow.table([ids.take(one), ids.take(other), similarity], [*names, "similarity"])
-        yield from named.to_batches(max_chunksize=1 << 16)
+        if folder is None:
+            yield from named.to_batches(max_chunksize=1 << 16)
+        else:
+            _write(named, folder)
 
     return run
+
+
+def _write(table: Any, folder: str) -> None:
+    """Writes a table as the one file of a folder. An attempt that fails leaves none, and of two it does not matter which is last."""
+    from pyarrow import parquet
+
+    # Spark does not read what begins with an underscore.
+    unfinished = f"{folder}/_{uuid.uuid4().hex}"
+    parquet.write_table(table, unfinished)
+    os.replace(unfinished, f"{folder}/found.parquet")
+
+
+def _held(batches: Iterable[Any], most: int) -> Any | None:
+    """All batches as one table, or nothing if they have more bytes. Spark wants all to be taken, needed or not."""
+    held: list[Any] = []
+    size = 0
+    for batch in batches:
+        _check_nulls(batch)
+        size += batch.nbytes
+        if size <= most:
+            held.append(batch)
+        else:
+            held.clear()
+    if size > most:
+        return None
+    return pyarrow.Table.from_batches(held) if held else pyarrow.table({})
 
 
 def _check_repeated(ids: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -31,6 +32,8 @@ class Input:
     order_by: tuple[str, ...]
     keep: str
     within: str | None
+    #: What the columns that are named hold.
+    kinds: dict[str, T.DataType]
 
     @classmethod
     def of(
@@ -48,15 +51,17 @@ class Input:
             order: tuple[str, ...] = ()
         else:
             order = (order_by,) if isinstance(order_by, str) or not isinstance(order_by, Sequence) else tuple(order_by)
-        made = cls(frame, text, id, order, json.loads(plan.settings)["keep"], within)
-        _check_id(_type_of(frame, id, "id"), id)
-        _check_text(_type_of(frame, text, "text"), text)
-        for name in order:
-            _check_orderable(_type_of(frame, name, "order_by"), name, "order_by")
-        if made.keep_column:
-            _check_orderable(_type_of(frame, made.keep_column, "keep"), made.keep_column, "keep")
-        if within is not None:
-            _check_orderable(_type_of(frame, within, "within"), within, "within")
+        plain = _plain_columns(frame)
+        kinds = {name: _type_of(frame, plain, name, setting) for setting, name in (("id", id), ("text", text))}
+        _check_id(kinds[id], id)
+        _check_text(kinds[text], text)
+        made = cls(frame, text, id, order, json.loads(plan.settings)["keep"], within, kinds)
+        sorted_by = [("order_by", name) for name in order]
+        sorted_by += [("keep", made.keep_column)] if made.keep_column else []
+        sorted_by += [("within", within)] if within is not None else []
+        for setting, name in sorted_by:
+            kinds[name] = _type_of(frame, plain, name, setting)
+            _check_orderable(kinds[name], name, setting)
         return made
 
     @property
@@ -65,9 +70,11 @@ class Input:
         return self.keep.partition(":")[2]
 
     def records(self) -> DataFrame:
-        """The columns that the stages read: id, text, within, and what decides the order."""
-        columns = [F.col(self.id).alias("id"), self._text().alias("text"), self._within().alias("within")]
-        columns += [F.col(name).alias(f"order_{at}") for at, name in enumerate(self.order_by)]
+        """The columns that the stages read: id, text, within if there is one, and what decides the order."""
+        columns = [_as(self.id, "id"), self._text()]
+        if self.within is not None:
+            columns.append(F.col(self.within).cast("string").alias("within"))
+        columns += [_as(name, f"order_{at}") for at, name in enumerate(self.order_by)]
         if self.keep_column:
             columns.append(self._keep().alias("keep"))
         return self.frame.select(*columns)
@@ -98,29 +105,40 @@ class Input:
     def _order(self) -> list[Column]:
         return [F.col(f"order_{at}") for at in range(len(self.order_by))]
 
-    def _text(self) -> Column:
-        if isinstance(_type_of(self.frame, self.text, "text"), T.ArrayType):
+    def _text(self) -> Column | str:
+        if isinstance(self.kinds[self.text], T.ArrayType):
             # An item that is missing is none.
-            return F.array_compact(F.col(self.text).cast("array<string>"))
-        return F.col(self.text)
-
-    def _within(self) -> Column:
-        return (F.lit(None) if self.within is None else F.col(self.within)).cast("string")
+            return F.array_compact(F.col(self.text).cast("array<string>")).alias("text")
+        return _as(self.text, "text")
 
     def _keep(self) -> Column:
         column = F.col(self.keep_column)
-        if isinstance(_type_of(self.frame, self.keep_column, "keep"), (T.FloatType, T.DoubleType)):
+        if isinstance(self.kinds[self.keep_column], (T.FloatType, T.DoubleType)):
             # As everywhere: what is no finite number is as if it were missing.
             is_finite = ~F.isnan(column) & (F.abs(column) != F.lit(float("inf")))
             return F.when(is_finite, column)
         return column
 
 
-def _type_of(frame: DataFrame, name: str, setting: str) -> T.DataType:
+def _as(name: str, wanted: str) -> Column | str:
+    """A column under another name. For one that has it already, Spark is asked for less."""
+    return name if name == wanted else F.col(name).alias(wanted)
+
+
+def _plain_columns(frame: DataFrame) -> dict[str, T.DataType]:
+    """The columns whose names Spark can take for nothing else, whether or not it tells capitals from small letters."""
+    fields = frame.schema.fields
+    times = Counter(field.name.lower() for field in fields)
+    return {field.name: field.dataType for field in fields if field.name.isidentifier() and times[field.name.lower()] == 1}
+
+
+def _type_of(frame: DataFrame, plain: dict[str, T.DataType], name: str, setting: str) -> T.DataType:
     if not isinstance(name, str):
         raise SettingError(
             f"{setting}= is given as {type(name).__name__}; give the name of a column, and add the column first if there is none"
         )
+    if name in plain:
+        return plain[name]
     try:
         return frame.select(name).schema.fields[0].dataType
     except AnalysisException as error:

@@ -6,7 +6,9 @@ is known for sure only in the task: it gives up when it was sent too much, and t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+from pyspark.sql import types as T
 
 from lookalike.spark import _executors
 from lookalike.spark._raising import raising
@@ -22,6 +24,9 @@ EXPECTED = 256 << 20
 #: A task gives up when it was sent more bytes than this, so that it fits beside Spark's own memory, or finds more pairs.
 HELD = 256 << 20
 PAIRS = 10_000_000
+#: Plain files of no more bytes, and no more of them, are read by the task itself: to move the records costs more than to read them.
+READ_BY_THE_TASK = 64 << 20
+FILES = 8
 
 
 def pairs(run: Run) -> DataFrame | None:
@@ -41,21 +46,34 @@ def _found(
     run: Run, what: Literal["pairs", "dropped"], order: list[Column], names: tuple[str, str]
 ) -> DataFrame | None:
     records = run.source.records()
-    if _expected_bytes(records) > EXPECTED:
+    query = records._jdf.queryExecution().optimizedPlan()
+    expected = _expected_bytes(query)
+    if expected > EXPECTED:
         return None
     with raising(run.work):
-        kind = records.schema["id"].dataType.simpleString()
-        schema = f"{names[0]} {kind}, {names[1]} {kind}, similarity double"
+        kind = run.source.kinds[run.source.id]
+        schema = T.StructType().add(names[0], kind).add(names[1], kind).add("similarity", "double")
         has_given_up = run.work.spark.sparkContext.accumulator(0)
         limits = _executors.Limits(HELD, PAIRS, _cores_of_an_executor(run.work.spark))
-        task = _executors.whole(run.settings, run.is_within, what, names, limits, has_given_up)
-        # Read on all cores, sorted in one task.
-        together = records.repartition(1).sortWithinPartitions(*order)
-        found = run.work.write(what, together.mapInArrow(task, schema))
+        folder = run.work.make_folder(what)
+        is_read_there = expected <= READ_BY_THE_TASK and _is_plain_reading(records, query)
+        # An order of one column is that of the ids. Of so little, the task sorts them sooner than Spark.
+        is_sorted = not is_read_there or len(order) > 1
+        # Otherwise read on all cores.
+        together = records.coalesce(1) if is_read_there else records.repartition(1)
+        if is_sorted:
+            together = together.sortWithinPartitions(*order)
+        task = _executors.whole(run.settings, run.is_within, is_sorted, what, names, limits, has_given_up, folder)
+        found = together.mapInArrow(task, schema)
+        if folder is None:
+            run.work.write(what, found)
+        else:
+            # The task writes by itself, which is much quicker than a writer of Spark and its commit.
+            found.write.format("noop").mode("overwrite").save()
         if has_given_up.value:
             run.work.remove(what)
             return None
-        return found
+        return run.work.written(what, schema)
 
 
 def _cores_of_an_executor(spark: SparkSession) -> int:
@@ -66,6 +84,25 @@ def _cores_of_an_executor(spark: SparkSession) -> int:
     return int(context.getConf().get("spark.executor.cores") or 1)
 
 
-def _expected_bytes(frame: DataFrame) -> int:
-    """How large Spark expects a frame to be. Where it does not know, it expects more than there is room for."""
-    return int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
+def _expected_bytes(query: Any) -> int:
+    """How large Spark expects the answer to be. Where it does not know, it expects more than there is room for."""
+    return int(str(query.stats().sizeInBytes()))
+
+
+def _is_plain_reading(records: DataFrame, query: Any) -> bool:
+    """Whether a query reads columns of a few files, and computes nothing that many cores would be better for."""
+    if _kind(query) == "Project":
+        columns = query.projectList()
+        if not all(_is_column(columns.apply(at)) for at in range(columns.size())):
+            return False
+        query = query.child()
+    return _kind(query) == "LogicalRelation" and 0 < len(records._jdf.inputFiles()) <= FILES
+
+
+def _is_column(expression: Any) -> bool:
+    """Whether an expression is a column as it is, under whatever name."""
+    return _kind(expression.child() if _kind(expression) == "Alias" else expression) == "AttributeReference"
+
+
+def _kind(node: Any) -> str:
+    return str(node.getClass().getSimpleName())

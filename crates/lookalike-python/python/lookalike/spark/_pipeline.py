@@ -111,7 +111,8 @@ class Run:
         rights = pairs.select("task", F.lit(1).alias("kind"), F.col("right").alias("rank"))
         named = self.ranked.select("rank", "id", "high", "low")
         wanted = self.work.write("wanted", lefts.union(rights).distinct().join(named, "rank"))
-        records = self.source.records().select("id", "within", "text")
+        within = F.col("within") if self.is_within else F.lit(None).cast("string").alias("within")
+        records = self.source.records().select("id", within, "text")
         columns = ("task", "kind", "rank", "left", "high", "low", "within", "text")
         texts = wanted.join(records, "id").withColumn("left", F.lit(None).cast("bigint")).select(*columns)
         missing = [F.lit(None).cast(texts.schema[name].dataType).alias(name) for name in columns[4:]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
 import tempfile
 import uuid
@@ -12,6 +13,7 @@ from lookalike._errors import SettingError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 
 class Work:
@@ -27,9 +29,22 @@ class Work:
 
     def write(self, name: str, frame: DataFrame) -> DataFrame:
         """Does a stage, and gives what it wrote."""
-        path = f"{self.path}/{name}"
-        frame.write.parquet(path)
-        return self.spark.read.schema(frame.schema).parquet(path)
+        frame.write.parquet(f"{self.path}/{name}")
+        return self.written(name, frame.schema)
+
+    def written(self, name: str, schema: StructType) -> DataFrame:
+        """What a stage wrote."""
+        return self.spark.read.schema(schema).parquet(f"{self.path}/{name}")
+
+    def make_folder(self, name: str) -> str | None:
+        """A folder for a stage to which a task can write like any program; None where storage is not a file system for all."""
+        path, files = self._at(f"{self.path}/{name}")
+        place = files.makeQualified(path).toUri()
+        if place.getScheme() != "file":
+            return None
+        folder = str(place.getPath())
+        os.makedirs(folder)
+        return folder
 
     def remove(self, *names: str) -> None:
         """Removes stages that nobody reads any more."""
