@@ -15,10 +15,12 @@ use crate::read_ahead::{BYTES_AHEAD, read_ahead};
 
 /// Bytes that are read before they are written: few enough to be still in the CPU's cache then.
 const ROUND_BYTES: usize = 1 << 19;
-/// The same for large files: enough to keep a disk busy.
-const LARGE_ROUND_BYTES: usize = 1 << 23;
+/// The same for large files, at most: enough to keep a disk busy while the CPU has other things to do.
+const LARGE_ROUND_BYTES: u64 = 1 << 22;
+/// In so many rounds at least a large file is copied: memory that is new costs time as well.
+const LEAST_ROUNDS: u64 = 64;
 /// Rounds of a large file that are read or written at a time.
-const ROUNDS: usize = 2;
+const ROUNDS: usize = 3;
 /// Files of so many bytes are large.
 const LARGE: u64 = 1 << 25;
 /// Past the cache, memory and positions must be multiples of this.
@@ -49,12 +51,13 @@ fn copy_small(mut stretches: Stretches<'_, impl Iterator<Item = RawSpan>>, targe
 
 fn copy_large(mut stretches: Stretches<'_, impl Iterator<Item = RawSpan> + Send>, target: &File) -> io::Result<()> {
     let mut target = Target { file: target, is_direct: set_direct(target, true).is_ok() };
+    let round_bytes = (stretches.length / LEAST_ROUNDS).min(LARGE_ROUND_BYTES) as usize / ALIGNMENT * ALIGNMENT;
     std::thread::scope(|scope| {
         let (fill, filled) = mpsc::channel::<io::Result<Round>>();
         let (empty, emptied) = mpsc::channel::<Round>();
         // Nobody is told if the other thread has stopped: then it has failed, and says so itself.
         for _ in 0..ROUNDS {
-            let _ = empty.send(Round::new(LARGE_ROUND_BYTES));
+            let _ = empty.send(Round::new(round_bytes));
         }
         scope.spawn(move || {
             for mut round in emptied {
