@@ -63,6 +63,10 @@ where
 /// Does the same work on this thread and on others of the pool, `threads` in all, and gives what came of each. A thread that comes
 /// late, when there is nothing left to do, gives what comes of that.
 pub(crate) fn on_threads<S: Send>(threads: usize, work: impl Fn() -> S + Sync) -> Vec<S> {
+    if threads <= 1 {
+        // The pool may not be there yet, and is not wanted for this.
+        return vec![work()];
+    }
     let others = Mutex::new(Vec::new());
     let mut states = rayon::in_place_scope(|scope| {
         for _ in 1..threads {

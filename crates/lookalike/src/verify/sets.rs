@@ -15,8 +15,8 @@ const ELEMENTS_IN_A_RUN: usize = 4096;
 /// The set of a class that has none here.
 const NONE: u32 = u32::MAX;
 
-/// The sets of the classes that are asked for, each element once: those of texts in the order of the text. Where records are sets
-/// themselves, all are sorted.
+/// The sets of the classes that are asked for, each element once: those of texts in the order of the text, if they are not very
+/// long. Where records are sets themselves, all are sorted.
 pub(crate) struct DistinctSets {
     are_sorted: bool,
     runs: Vec<ShingleLists>,
