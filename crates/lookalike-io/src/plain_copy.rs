@@ -20,7 +20,7 @@ const LARGE_ROUND_BYTES: u64 = 1 << 22;
 /// In so many rounds at least a large file is copied: memory that is new costs time as well.
 const LEAST_ROUNDS: u64 = 64;
 /// Rounds of a large file that are read or written at a time.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
 /// Files of so many bytes are large.
 const LARGE: u64 = 1 << 25;
 /// Past the cache, memory and positions must be multiples of this.

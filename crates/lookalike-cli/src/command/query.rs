@@ -79,6 +79,7 @@ pub(crate) fn run(arguments: &QueryArguments, global: &GlobalArguments) -> Resul
         progress.note(&format!("the index was made for {made_for}; below that, not everything is found"));
     }
     note_sure_runs(plan, &progress);
+    arguments.resources.limit_threads()?;
     let inputs = arguments.read.resolve(&arguments.inputs, &arguments.resources.tmp())?;
     if let Some(file) = arguments.result.file() {
         refuse_overwriting(&inputs, &[file])?;

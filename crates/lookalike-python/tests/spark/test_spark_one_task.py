@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lookalike import SettingError
 from lookalike.spark import _one_task, pairs
 from lookalike.spark._work import Work
 from pyspark.sql import functions as F
@@ -92,3 +94,24 @@ def test_a_task_that_gives_up_leaves_nothing(spark: Any, in_small: None, tmp_pat
     assert pairs(df, work=str(tmp_path / "work")).count() == 1
     (run,) = (tmp_path / "work").iterdir()
     assert "pairs" not in [path.name for path in run.iterdir()]
+
+
+def test_names_of_columns_in_other_letters(spark: Any, in_small: None, way: None, tmp_path: Path) -> None:
+    df = table(spark, tmp_path, [(2, TEXT), (1, TEXT)], "ID int, Text string")
+    check_order(pairs(df, id="id", text="text"), [1, 2])
+
+
+def test_a_file_that_is_not_seen_is_missed(
+    spark: Any, in_small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    df = table(spark, tmp_path, [(1, TEXT), (2, TEXT)], "id int, text string")
+    make_folder = Work.make_folder
+
+    def make_elsewhere(work: Work, name: str) -> str | None:
+        folder = make_folder(work, name)
+        os.rmdir(str(folder))
+        return folder
+
+    monkeypatch.setattr(Work, "make_folder", make_elsewhere)
+    with pytest.raises(SettingError, match="give work=PATH in storage that all of them share"):
+        pairs(df, work=str(tmp_path / "work"))

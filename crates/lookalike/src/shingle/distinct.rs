@@ -100,8 +100,8 @@ impl BitMap {
     }
 }
 
-/// Longer lists are sorted, in their place.
-const LONG: usize = 1 << 16;
+/// Lists that are longer when repeats are left out of them are sorted, in their place.
+pub(crate) const LONG: usize = 1 << 16;
 
 /// Finds what occurs more than once. One a thread; it reuses its buffers.
 #[derive(Debug, Default)]
@@ -131,19 +131,29 @@ impl Repeats {
             suspected += usize::from(self.seen.insert(*hash));
         }
         self.suspected.truncate(suspected);
-        if suspected > FEW {
-            self.suspected.clear();
-            self.suspected.extend_from_slice(hashes);
-            sort_hashes(&mut self.suspected);
-            let repeated = self.suspected.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
-            self.suspected = repeated.collect();
-            self.suspected.dedup();
-        } else {
+        if suspected <= FEW {
             self.suspected.retain(|hash| hashes.iter().filter(|other| *other == hash).count() > 1);
-            self.suspected.sort_unstable();
-            self.suspected.dedup();
+        }
+        sort_hashes(&mut self.suspected);
+        self.suspected.dedup();
+        if suspected > FEW {
+            self.leave_repeated(hashes);
         }
         if self.suspected.is_empty() { hashes.len() } else { leave_first(hashes, &self.suspected) }
+    }
+
+    /// Leaves of those that are suspected the ones that occur more than once.
+    fn leave_repeated(&mut self, hashes: &[u64]) {
+        self.seen.clear(self.suspected.len(), 32);
+        self.suspected.iter().for_each(|hash| _ = self.seen.insert(*hash));
+        let mut counts = vec![0u32; self.suspected.len()];
+        for hash in hashes.iter().filter(|hash| self.seen.may_have(**hash)) {
+            if let Ok(at) = self.suspected.binary_search(hash) {
+                counts[at] += 1;
+            }
+        }
+        let mut counts = counts.into_iter();
+        self.suspected.retain(|_| counts.next().is_some_and(|count| count > 1));
     }
 }
 
@@ -170,7 +180,7 @@ mod tests {
     /// Lists of many lengths: random, with repeats, falling, all the same.
     fn lists() -> impl Iterator<Item = Vec<u64>> {
         let mut random = SplitMix(9);
-        [0, 1, 2, 31, 32, 33, 100, 235, 255, 256, 1023, 1024, 1025, 3000].into_iter().flat_map(move |count| {
+        [0, 1, 2, 31, 32, 33, 100, 235, 255, 256, 1023, 1024, 1025, 3000, 20_000].into_iter().flat_map(move |count| {
             let random: Vec<u64> = (0..count).map(|_| random.next()).collect();
             let repeated = random.iter().map(|hash| random[*hash as usize % (1 + random.len() / 9)]).collect();
             let once = random.iter().chain(random.first()).copied().collect();
@@ -193,12 +203,8 @@ mod tests {
     fn the_first_of_each_stays_in_its_place() {
         let mut repeats = Repeats::default();
         for mut hashes in lists() {
-            let mut expected: Vec<u64> = Vec::new();
-            for hash in &hashes {
-                if !expected.contains(hash) {
-                    expected.push(*hash);
-                }
-            }
+            let mut come = std::collections::HashSet::new();
+            let expected: Vec<u64> = hashes.iter().copied().filter(|hash| come.insert(*hash)).collect();
             let left = repeats.leave_out(&mut hashes);
             assert_eq!(hashes[..left], expected);
         }

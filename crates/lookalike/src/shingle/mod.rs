@@ -15,7 +15,7 @@ use crate::hash::{self, PADDING, Roll};
 use crate::normalize::normalize;
 use crate::settings::{Normalize, Shingles, Step};
 
-pub(crate) use distinct::{BitMap, Repeats, sort_distinct, sort_hashes};
+pub(crate) use distinct::{BitMap, LONG, Repeats, sort_distinct, sort_hashes};
 pub(crate) use words::for_each_word;
 
 /// Cuts records into shingle hashes.

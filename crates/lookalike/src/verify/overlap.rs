@@ -4,7 +4,7 @@
 //! as long as they agree; behind a difference they meet again a few elements later. What was passed over on both sides, and
 //! may have moved, is compared as sets. No list is sorted for it, and every element is read once.
 
-use crate::shingle::{BitMap, sort_hashes};
+use crate::shingle::{BitMap, LONG, sort_hashes};
 use crate::verify::shared;
 
 /// How far ahead, and how far apart, two lists are looked at behind a difference.
@@ -21,8 +21,24 @@ pub(crate) struct Overlap {
 }
 
 impl Overlap {
-    /// How many elements the two lists share.
-    pub(crate) fn count(&mut self, mut left: &[u64], mut right: &[u64]) -> usize {
+    /// How many elements the two lists share. Very long ones are sorted, and nothing is copied of them.
+    pub(crate) fn count(&mut self, left: &[u64], right: &[u64]) -> usize {
+        match (left.len() > LONG, right.len() > LONG) {
+            (false, false) => self.count_in_order(left, right),
+            (true, true) => shared(left, right),
+            (true, false) => self.count_in_long(right, left),
+            (false, true) => self.count_in_long(left, right),
+        }
+    }
+
+    fn count_in_long(&mut self, list: &[u64], long: &[u64]) -> usize {
+        self.left.clear();
+        self.left.extend_from_slice(list);
+        sort_hashes(&mut self.left);
+        shared(&self.left, long)
+    }
+
+    fn count_in_order(&mut self, mut left: &[u64], mut right: &[u64]) -> usize {
         self.left.clear();
         self.right.clear();
         let mut together = 0;
@@ -134,6 +150,27 @@ mod tests {
             assert_eq!(overlap.count(&right, &left), expected, "round {round}");
             right.reverse();
             assert_eq!(overlap.count(&left, &right), expected, "round {round}, reversed");
+        }
+    }
+
+    #[test]
+    fn long_lists_are_compared_whatever_is_moved() {
+        let mut random = SplitMix(6);
+        let mut overlap = Overlap::default();
+        // Both in order, one of them sorted, both sorted.
+        for length in [5_000, LONG - 500, LONG - 300, LONG + 500] {
+            let list: Vec<u64> = (0..length).map(|_| random.next()).collect();
+            let mut other = [&list[3_000..], &list[1_000..2_500], &list[..1_000]].concat();
+            other.extend((0..1_000).map(|_| random.next()));
+            let ordered = |mut list: Vec<u64>| {
+                if list.len() > LONG {
+                    list.sort_unstable();
+                }
+                list
+            };
+            let (list, other) = (ordered(list), ordered(other));
+            assert_eq!(overlap.count(&list, &other), length - 500);
+            assert_eq!(overlap.count(&other, &list), length - 500);
         }
     }
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import pyarrow  # type: ignore[import-untyped]
 
 from lookalike import _native
-from lookalike._errors import InputError
+from lookalike._errors import InputError, SettingError
 
 #: What ``DataFrame.mapInArrow`` wants.
 Mapping = Callable[[Iterable[Any]], Iterator[Any]]
@@ -21,6 +22,8 @@ PAIRS = "left bigint, right bigint"
 VERIFIED = "left bigint, right bigint, similarity double"
 DROPPED = "rank bigint, keeper bigint, similarity double"
 COMPONENTS = "rank bigint, component bigint"
+#: What the file is called that a task writes by itself.
+FOUND = "found.parquet"
 
 
 def sketch(settings: str, is_within: bool) -> Mapping:
@@ -58,10 +61,11 @@ def whole(
     limits: Limits,
     has_given_up: Any,
     folder: str | None,
+    has_written: Any,
 ) -> Mapping:
     """All records, sorted or to be sorted by id → what is found among them; or nothing, and that it is too much.
 
-    What is found is written to the folder, if there is one.
+    What is found is written to the folder, if there is one, and that it was is told.
     """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
@@ -87,18 +91,33 @@ def whole(
             yield from named.to_batches(max_chunksize=1 << 16)
         else:
             _write(named, folder)
+            has_written.add(1)
 
     return run
 
 
 def _write(table: Any, folder: str) -> None:
-    """Writes a table as the one file of a folder. An attempt that fails leaves none, and of two it does not matter which is last."""
+    """Writes a table as the one file of a folder. Of two attempts it does not matter which is last."""
     from pyarrow import parquet
 
+    if not os.path.isdir(folder):
+        raise not_shared(folder)
     # Spark does not read what begins with an underscore.
     unfinished = f"{folder}/_{uuid.uuid4().hex}"
-    parquet.write_table(table, unfinished)
-    os.replace(unfinished, f"{folder}/found.parquet")
+    try:
+        parquet.write_table(table, unfinished)
+        os.replace(unfinished, f"{folder}/{FOUND}")
+    except BaseException:
+        with suppress(OSError):
+            os.remove(unfinished)
+        raise
+
+
+def not_shared(folder: str) -> SettingError:
+    """The refusal of a folder that not all machines see."""
+    return SettingError(
+        f"the folder {folder!r} is not the same on the driver and on the executors; give work=PATH in storage that all of them share"
+    )
 
 
 def _held(batches: Iterable[Any], most: int) -> Any | None:

@@ -71,10 +71,10 @@ class Input:
 
     def records(self) -> DataFrame:
         """The columns that the stages read: id, text, within if there is one, and what decides the order."""
-        columns = [_as(self.id, "id"), self._text()]
+        columns = [self._as(self.id, "id"), self._text()]
         if self.within is not None:
             columns.append(F.col(self.within).cast("string").alias("within"))
-        columns += [_as(name, f"order_{at}") for at, name in enumerate(self.order_by)]
+        columns += [self._as(name, f"order_{at}") for at, name in enumerate(self.order_by)]
         if self.keep_column:
             columns.append(self._keep().alias("keep"))
         return self.frame.select(*columns)
@@ -109,7 +109,11 @@ class Input:
         if isinstance(self.kinds[self.text], T.ArrayType):
             # An item that is missing is none.
             return F.array_compact(F.col(self.text).cast("array<string>")).alias("text")
-        return _as(self.text, "text")
+        return self._as(self.text, "text")
+
+    def _as(self, name: str, wanted: str) -> Column | str:
+        """A column under another name. For one that has it already, to the letter, Spark is asked for less."""
+        return name if name == wanted and name in self.frame.columns else F.col(name).alias(wanted)
 
     def _keep(self) -> Column:
         column = F.col(self.keep_column)
@@ -118,11 +122,6 @@ class Input:
             is_finite = ~F.isnan(column) & (F.abs(column) != F.lit(float("inf")))
             return F.when(is_finite, column)
         return column
-
-
-def _as(name: str, wanted: str) -> Column | str:
-    """A column under another name. For one that has it already, Spark is asked for less."""
-    return name if name == wanted else F.col(name).alias(wanted)
 
 
 def _plain_columns(frame: DataFrame) -> dict[str, T.DataType]:

@@ -6,6 +6,7 @@ is known for sure only in the task: it gives up when it was sent too much, and t
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Literal
 
 from pyspark.sql import types as T
@@ -53,7 +54,8 @@ def _found(
     with raising(run.work):
         kind = run.source.kinds[run.source.id]
         schema = T.StructType().add(names[0], kind).add(names[1], kind).add("similarity", "double")
-        has_given_up = run.work.spark.sparkContext.accumulator(0)
+        context = run.work.spark.sparkContext
+        has_given_up, has_written = context.accumulator(0), context.accumulator(0)
         limits = _executors.Limits(HELD, PAIRS, _cores_of_an_executor(run.work.spark))
         folder = run.work.make_folder(what)
         is_read_there = expected <= READ_BY_THE_TASK and _is_plain_reading(records, query)
@@ -63,7 +65,9 @@ def _found(
         together = records.coalesce(1) if is_read_there else records.repartition(1)
         if is_sorted:
             together = together.sortWithinPartitions(*order)
-        task = _executors.whole(run.settings, run.is_within, is_sorted, what, names, limits, has_given_up, folder)
+        task = _executors.whole(
+            run.settings, run.is_within, is_sorted, what, names, limits, has_given_up, folder, has_written
+        )
         found = together.mapInArrow(task, schema)
         if folder is None:
             run.work.write(what, found)
@@ -73,6 +77,9 @@ def _found(
         if has_given_up.value:
             run.work.remove(what)
             return None
+        # A folder without the file would read as if nothing were alike.
+        if folder is not None and has_written.value and not os.path.exists(f"{folder}/{_executors.FOUND}"):
+            raise _executors.not_shared(folder)
         return run.work.written(what, schema)
 
 
