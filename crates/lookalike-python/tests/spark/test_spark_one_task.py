@@ -97,8 +97,9 @@ def test_a_task_that_gives_up_leaves_nothing(spark: Any, in_small: None, tmp_pat
 
 
 def test_names_of_columns_in_other_letters(spark: Any, in_small: None, way: None, tmp_path: Path) -> None:
-    df = table(spark, tmp_path, [(2, TEXT), (1, TEXT)], "ID int, Text string")
-    check_order(pairs(df, id="id", text="text"), [1, 2])
+    df = table(spark, tmp_path, [(2, TEXT, "b"), (1, TEXT, "b")], "ID int, Text string, Within string")
+    check_order(pairs(df), [1, 2])
+    check_order(pairs(df, order_by="id", within="within"), [1, 2])
 
 
 def test_a_file_that_is_not_seen_is_missed(

@@ -51,18 +51,26 @@ class Input:
             order: tuple[str, ...] = ()
         else:
             order = (order_by,) if isinstance(order_by, str) or not isinstance(order_by, Sequence) else tuple(order_by)
+        keep, of, keep_column = json.loads(plan.settings)["keep"].partition(":")
         plain = _plain_columns(frame)
-        kinds = {name: _type_of(frame, plain, name, setting) for setting, name in (("id", id), ("text", text))}
+        kinds: dict[str, T.DataType] = {}
+
+        def named(setting: str, name: str) -> str:
+            kind = _type_of(frame, plain, name, setting)
+            name = _to_the_letter(plain, name)
+            kinds[name] = kind
+            return name
+
+        id, text = named("id", id), named("text", text)
         _check_id(kinds[id], id)
         _check_text(kinds[text], text)
-        made = cls(frame, text, id, order, json.loads(plan.settings)["keep"], within, kinds)
-        sorted_by = [("order_by", name) for name in order]
-        sorted_by += [("keep", made.keep_column)] if made.keep_column else []
-        sorted_by += [("within", within)] if within is not None else []
-        for setting, name in sorted_by:
-            kinds[name] = _type_of(frame, plain, name, setting)
-            _check_orderable(kinds[name], name, setting)
-        return made
+        order = tuple(named("order_by", name) for name in order)
+        keep_column = named("keep", keep_column) if keep_column else ""
+        within = None if within is None else named("within", within)
+        for setting, columns in (("order_by", order), ("keep", (keep_column,)), ("within", (within,))):
+            for column in filter(None, columns):
+                _check_orderable(kinds[column], column, setting)
+        return cls(frame, text, id, order, f"{keep}{of}{keep_column}", within, kinds)
 
     @property
     def keep_column(self) -> str:
@@ -112,8 +120,8 @@ class Input:
         return self._as(self.text, "text")
 
     def _as(self, name: str, wanted: str) -> Column | str:
-        """A column under another name. For one that has it already, to the letter, Spark is asked for less."""
-        return name if name == wanted and name in self.frame.columns else F.col(name).alias(wanted)
+        """A column under another name. For one that has it already, Spark is asked for less."""
+        return name if name == wanted else F.col(name).alias(wanted)
 
     def _keep(self) -> Column:
         column = F.col(self.keep_column)
@@ -129,6 +137,11 @@ def _plain_columns(frame: DataFrame) -> dict[str, T.DataType]:
     fields = frame.schema.fields
     times = Counter(field.name.lower() for field in fields)
     return {field.name: field.dataType for field in fields if field.name.isidentifier() and times[field.name.lower()] == 1}
+
+
+def _to_the_letter(plain: dict[str, T.DataType], name: str) -> str:
+    """A name as the frame has it. Spark finds a column in other letters too, but may then forget how it was asked for."""
+    return next((column for column in plain if column.lower() == name.lower()), name)
 
 
 def _type_of(frame: DataFrame, plain: dict[str, T.DataType], name: str, setting: str) -> T.DataType:
