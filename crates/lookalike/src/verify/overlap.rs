@@ -2,7 +2,7 @@
 //!
 //! What the bands bring together is mostly the same, in the same order, with a few places changed. So both are walked side by side
 //! as long as they agree; behind a difference they meet again a few elements later. What was passed over on both sides, and
-//! may have moved, is compared as sets. No list is sorted for it, and every element is read once.
+//! may have moved, is compared as sets. So no list is sorted as a whole, but for very long ones, which came sorted.
 
 use crate::shingle::{BitMap, LONG, sort_hashes};
 use crate::verify::shared;
