@@ -1,33 +1,56 @@
-//! The least value of every permutation: a portable reference, and the same for the vector units of x86. The portable
-//! loop is what aarch64 runs; its compiler turns it into NEON.
+//! What a sketch is computed with: a portable reference, and the same for the vector units of x86. The portable loops are
+//! what aarch64 runs; its compiler turns them into NEON.
 
-/// Permutations come in multiples of this.
+use super::EMPTY_SLOT;
+
+/// Slots come padded to multiples of this.
 pub(super) const LANES: usize = 16;
 
-/// Lowers every number of `least` to the least value that its permutation gives any element:
-/// `(elements, multipliers, least)`, the last two equally long, a multiple of [`LANES`].
-pub(super) type Kernel = fn(&[u64], &[u32], &mut [u32]);
+/// The most slots that are filled by their permutations at a time.
+pub(super) const AT_A_TIME: usize = 8 * LANES;
+
+/// The loops that depend on the CPU, as one does them best.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Kernel {
+    /// Lowers every number of `least` to the least value that its permutation gives any element. `multipliers` and `least`
+    /// are equally long, a multiple of [`LANES`].
+    pub(super) permute: fn(elements: &[u64], multipliers: &[u32], least: &mut [u32]),
+    /// The same for any number of permutations, where there are more elements than permutations.
+    pub(super) permute_few: fn(elements: &[u64], multipliers: &[u32], least: &mut [u32]),
+    /// Tells which of these slots are empty, at most [`AT_A_TIME`], and gathers their multipliers. What lies behind them in
+    /// `gathered` is left as it comes.
+    pub(super) gather_empty: fn(slots: &[u32], multipliers: &[u32], gathered: &mut Gathered) -> usize,
+}
+
+/// The slots that are empty: their places, and the multipliers of their permutations.
+pub(super) struct Gathered {
+    pub(super) places: [u32; AT_A_TIME + LANES],
+    pub(super) multipliers: [u32; AT_A_TIME + LANES],
+}
 
 /// The fastest kernel that this CPU runs.
 pub(super) fn fastest() -> Kernel {
-    all().last().map_or(portable, |(_, kernel)| *kernel)
+    all().last().map_or(PORTABLE, |(_, kernel)| *kernel)
 }
 
 /// Every kernel that this CPU runs, slowest first.
 pub(super) fn all() -> Vec<(&'static str, Kernel)> {
     #[allow(unused_mut)]
-    let mut kernels: Vec<(&'static str, Kernel)> = vec![("portable", portable)];
+    let mut kernels = vec![("portable", PORTABLE)];
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx2") {
-            kernels.push(("avx2", x86::avx2));
+            kernels.push(("avx2", x86::AVX2));
         }
         if is_x86_feature_detected!("avx512f") {
-            kernels.push(("avx512", x86::avx512));
+            kernels.push(("avx512", x86::AVX512));
         }
     }
     kernels
 }
+
+/// The reference.
+pub(super) const PORTABLE: Kernel = Kernel { permute, permute_few, gather_empty };
 
 /// The half of an element's hash that is permuted.
 #[inline(always)]
@@ -35,8 +58,22 @@ fn permuted_half(element: u64) -> u32 {
     (element >> 32) as u32
 }
 
-/// The reference.
-pub(super) fn portable(elements: &[u64], multipliers: &[u32], least: &mut [u32]) {
+/// Lowers the slot into which each element falls.
+#[allow(unsafe_code)]
+pub(super) fn fall(elements: &[u64], multiplier: u64, slots: &mut [u32]) {
+    let bins = slots.len() as u64;
+    assert!((1..1 << 32).contains(&bins));
+    for element in elements {
+        let word = element.wrapping_mul(multiplier);
+        let bin = (((word >> 32) * bins) >> 32) as usize;
+        // SAFETY: a 32-bit number times `bins` is less than 2³² times `bins`, and that fits 64 bits. The check that the compiler
+        // would make takes a quarter of this loop.
+        let slot = unsafe { slots.get_unchecked_mut(bin) };
+        *slot = (*slot).min(word as u32 >> 1);
+    }
+}
+
+fn permute(elements: &[u64], multipliers: &[u32], least: &mut [u32]) {
     // A block stays in registers while all elements pass by.
     for (multipliers, least) in multipliers.chunks_exact(LANES).zip(least.chunks_exact_mut(LANES)) {
         let mut block: [u32; LANES] = least.try_into().expect("a block");
@@ -50,26 +87,51 @@ pub(super) fn portable(elements: &[u64], multipliers: &[u32], least: &mut [u32])
     }
 }
 
+fn permute_few(elements: &[u64], multipliers: &[u32], least: &mut [u32]) {
+    for (multiplier, least) in multipliers.iter().zip(least) {
+        *least =
+            elements.iter().fold(*least, |least, element| least.min(multiplier.wrapping_mul(permuted_half(*element))));
+    }
+}
+
+fn gather_empty(slots: &[u32], multipliers: &[u32], gathered: &mut Gathered) -> usize {
+    let mut empty = 0;
+    // Without a branch: which ones are empty cannot be foreseen.
+    for (place, (slot, multiplier)) in (0..AT_A_TIME as u32).zip(slots.iter().zip(multipliers)) {
+        gathered.places[empty] = place;
+        gathered.multipliers[empty] = *multiplier;
+        empty += usize::from(*slot == EMPTY_SLOT);
+    }
+    empty
+}
+
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{LANES, permuted_half};
+    use super::{AT_A_TIME, EMPTY_SLOT, Gathered, Kernel, LANES, permuted_half};
 
-    pub(super) fn avx512(elements: &[u64], multipliers: &[u32], least: &mut [u32]) {
+    pub(super) const AVX512: Kernel = Kernel {
         // SAFETY: listed only where the CPU has AVX-512F.
-        unsafe { in_blocks_avx512(elements, multipliers, least) }
-    }
+        permute: |elements, multipliers, least| unsafe { permute_avx512(elements, multipliers, least) },
+        // SAFETY: listed only where the CPU has AVX-512F.
+        permute_few: |elements, multipliers, least| unsafe { permute_few_avx512(elements, multipliers, least) },
+        // SAFETY: listed only where the CPU has AVX-512F.
+        gather_empty: |slots, multipliers, gathered| unsafe { gather_empty_avx512(slots, multipliers, gathered) },
+    };
 
-    pub(super) fn avx2(elements: &[u64], multipliers: &[u32], least: &mut [u32]) {
+    pub(super) const AVX2: Kernel = Kernel {
         // SAFETY: listed only where the CPU has AVX2.
-        unsafe { in_blocks_avx2(elements, multipliers, least) }
-    }
+        permute: |elements, multipliers, least| unsafe { permute_avx2(elements, multipliers, least) },
+        // SAFETY: listed only where the CPU has AVX2.
+        permute_few: |elements, multipliers, least| unsafe { permute_few_avx2(elements, multipliers, least) },
+        gather_empty: super::gather_empty,
+    };
 
     /// Takes as many vectors at a time as stay in registers with their multipliers.
     #[target_feature(enable = "avx512f")]
-    fn in_blocks_avx512(elements: &[u64], multipliers: &[u32], least: &mut [u32]) {
+    fn permute_avx512(elements: &[u64], multipliers: &[u32], least: &mut [u32]) {
         let mut at = 0;
         while at < least.len() {
             let vectors = (least.len() - at) / LANES;
@@ -111,8 +173,83 @@ mod x86 {
         N
     }
 
+    /// Lanes are elements here, so that none is wasted on permutations that nobody asked for.
+    #[target_feature(enable = "avx512f")]
+    fn permute_few_avx512(elements: &[u64], multipliers: &[u32], least: &mut [u32]) {
+        if elements.len() < 16 {
+            return super::permute_few(elements, multipliers, least);
+        }
+        let mut at = 0;
+        while at < least.len() {
+            let (multipliers, least) = (&multipliers[at..], &mut least[at..]);
+            at += match least.len() {
+                8.. => few_avx512::<8>(elements, multipliers, least),
+                7 => few_avx512::<7>(elements, multipliers, least),
+                6 => few_avx512::<6>(elements, multipliers, least),
+                5 => few_avx512::<5>(elements, multipliers, least),
+                4 => few_avx512::<4>(elements, multipliers, least),
+                3 => few_avx512::<3>(elements, multipliers, least),
+                2 => few_avx512::<2>(elements, multipliers, least),
+                _ => few_avx512::<1>(elements, multipliers, least),
+            };
+        }
+    }
+
+    /// N permutations of at least 16 elements; tells N.
+    #[target_feature(enable = "avx512f")]
+    fn few_avx512<const N: usize>(elements: &[u64], multipliers: &[u32], least: &mut [u32]) -> usize {
+        let mut a = [_mm512_setzero_si512(); N];
+        let mut lanes = [_mm512_setzero_si512(); N];
+        for permutation in 0..N {
+            a[permutation] = _mm512_set1_epi32(multipliers[permutation] as i32);
+            lanes[permutation] = _mm512_set1_epi32(least[permutation] as i32);
+        }
+        let mut lower = |elements: &[u64; 16]| {
+            // SAFETY: there are twice eight elements; the loads need no alignment.
+            let (front, back) = unsafe {
+                (_mm512_loadu_ps(elements.as_ptr().cast()), _mm512_loadu_ps(elements.as_ptr().add(8).cast()))
+            };
+            // The upper halves of all, in an order that does not matter.
+            let x = _mm512_castps_si512(_mm512_shuffle_ps::<0b11_01_11_01>(front, back));
+            for permutation in 0..N {
+                lanes[permutation] = _mm512_min_epu32(lanes[permutation], _mm512_mullo_epi32(a[permutation], x));
+            }
+        };
+        elements.as_chunks().0.iter().for_each(&mut lower);
+        // The last ones, some of which may have been seen before: that changes no minimum.
+        elements.last_chunk().into_iter().for_each(&mut lower);
+        for permutation in 0..N {
+            least[permutation] = _mm512_reduce_min_epu32(lanes[permutation]);
+        }
+        N
+    }
+
+    #[target_feature(enable = "avx512f")]
+    fn gather_empty_avx512(slots: &[u32], multipliers: &[u32], gathered: &mut Gathered) -> usize {
+        assert!(slots.len() <= AT_A_TIME && multipliers.len() >= slots.len().next_multiple_of(LANES));
+        let first = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        let mut empty = 0;
+        for at in (0..slots.len()).step_by(LANES) {
+            let there = u16::MAX >> (LANES - (slots.len() - at).min(LANES));
+            // SAFETY: the mask leaves out what is behind the slots; multipliers are padded. At most `at` slots were empty before,
+            // so that a vector more fits behind them.
+            unsafe {
+                let lanes = _mm512_maskz_loadu_epi32(there, slots.as_ptr().add(at).cast());
+                let mask = _mm512_mask_cmpeq_epi32_mask(there, lanes, _mm512_set1_epi32(EMPTY_SLOT as i32));
+                let places = _mm512_add_epi32(first, _mm512_set1_epi32(at as i32));
+                let multipliers = _mm512_loadu_si512(multipliers.as_ptr().add(at).cast());
+                let (to_places, to_multipliers) =
+                    (gathered.places.as_mut_ptr().add(empty), gathered.multipliers.as_mut_ptr().add(empty));
+                _mm512_storeu_si512(to_places.cast(), _mm512_maskz_compress_epi32(mask, places));
+                _mm512_storeu_si512(to_multipliers.cast(), _mm512_maskz_compress_epi32(mask, multipliers));
+                empty += mask.count_ones() as usize;
+            }
+        }
+        empty
+    }
+
     #[target_feature(enable = "avx2")]
-    fn in_blocks_avx2(elements: &[u64], multipliers: &[u32], least: &mut [u32]) {
+    fn permute_avx2(elements: &[u64], multipliers: &[u32], least: &mut [u32]) {
         let mut at = 0;
         while at < least.len() {
             let vectors = (least.len() - at) / LANES;
@@ -151,5 +288,52 @@ mod x86 {
             unsafe { _mm256_storeu_si256(least.as_mut_ptr().add(vector * WIDTH).cast(), block) };
         }
         N * WIDTH / LANES
+    }
+
+    #[target_feature(enable = "avx2")]
+    fn permute_few_avx2(elements: &[u64], multipliers: &[u32], least: &mut [u32]) {
+        if elements.len() < 8 {
+            return super::permute_few(elements, multipliers, least);
+        }
+        let mut at = 0;
+        while at < least.len() {
+            let (multipliers, least) = (&multipliers[at..], &mut least[at..]);
+            at += match least.len() {
+                4.. => few_avx2::<4>(elements, multipliers, least),
+                3 => few_avx2::<3>(elements, multipliers, least),
+                2 => few_avx2::<2>(elements, multipliers, least),
+                _ => few_avx2::<1>(elements, multipliers, least),
+            };
+        }
+    }
+
+    /// N permutations of at least 8 elements; tells N.
+    #[target_feature(enable = "avx2")]
+    fn few_avx2<const N: usize>(elements: &[u64], multipliers: &[u32], least: &mut [u32]) -> usize {
+        let mut a = [_mm256_setzero_si256(); N];
+        let mut lanes = [_mm256_setzero_si256(); N];
+        for permutation in 0..N {
+            a[permutation] = _mm256_set1_epi32(multipliers[permutation] as i32);
+            lanes[permutation] = _mm256_set1_epi32(least[permutation] as i32);
+        }
+        let mut lower = |elements: &[u64; 8]| {
+            // SAFETY: there are twice four elements; the loads need no alignment.
+            let (front, back) = unsafe {
+                (_mm256_loadu_ps(elements.as_ptr().cast()), _mm256_loadu_ps(elements.as_ptr().add(4).cast()))
+            };
+            let x = _mm256_castps_si256(_mm256_shuffle_ps::<0b11_01_11_01>(front, back));
+            for permutation in 0..N {
+                lanes[permutation] = _mm256_min_epu32(lanes[permutation], _mm256_mullo_epi32(a[permutation], x));
+            }
+        };
+        elements.as_chunks().0.iter().for_each(&mut lower);
+        elements.last_chunk().into_iter().for_each(&mut lower);
+        for (least, lanes) in least.iter_mut().zip(lanes) {
+            let half = _mm_min_epu32(_mm256_castsi256_si128(lanes), _mm256_extracti128_si256::<1>(lanes));
+            let quarter = _mm_min_epu32(half, _mm_shuffle_epi32::<0b01_00_11_10>(half));
+            let one = _mm_min_epu32(quarter, _mm_shuffle_epi32::<0b10_11_00_01>(quarter));
+            *least = _mm_cvtsi128_si32(one) as u32;
+        }
+        N
     }
 }

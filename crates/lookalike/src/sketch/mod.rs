@@ -17,15 +17,13 @@ pub use document::{Damage, Mismatch, Sketch};
 pub(crate) use kept::{SlotWidth, agreeing_bytes};
 
 use crate::hash::SplitMix;
+use kernel::{AT_A_TIME, Gathered};
 
 /// The value of every slot of an empty set.
 pub const EMPTY_SLOT: u32 = u32::MAX;
 
 /// Set in a slot that no element fell into.
 const BY_PERMUTATION: u32 = 1 << 31;
-
-/// Slots that are filled by their permutations at a time.
-const AT_A_TIME: usize = 8 * kernel::LANES;
 
 /// Makes sketches of one kind: a number of slots and a seed.
 #[derive(Clone, Debug)]
@@ -59,22 +57,12 @@ impl MinHash {
         sketches.resize(start + self.slots(), EMPTY_SLOT);
         if !elements.is_empty() {
             let slots = &mut sketches[start..];
-            self.fill_bins(elements, slots);
+            kernel::fall(elements, self.bin_multiplier, slots);
             self.fill_empty(elements, slots);
         }
     }
 
-    /// Lowers the slot into which each element falls.
-    fn fill_bins(&self, elements: &[u64], slots: &mut [u32]) {
-        let bins = slots.len() as u64;
-        for element in elements {
-            let word = element.wrapping_mul(self.bin_multiplier);
-            let slot = &mut slots[(((word >> 32) * bins) >> 32) as usize];
-            *slot = (*slot).min(word as u32 >> 1);
-        }
-    }
-
-    /// Fills the slots that are still empty by their permutations, a few vectors of them at a time.
+    /// Fills the slots that are still empty by their permutations.
     fn fill_empty(&self, elements: &[u64], slots: &mut [u32]) {
         // Where few are empty they are gathered first; where nearly all are, that takes longer than it saves.
         let are_few = elements.len().saturating_mul(elements.len()) > 12 * slots.len();
@@ -85,7 +73,7 @@ impl MinHash {
                 continue;
             }
             let mut least = [u32::MAX; AT_A_TIME];
-            (self.kernel)(elements, multipliers, &mut least[..multipliers.len()]);
+            (self.kernel.permute)(elements, multipliers, &mut least[..multipliers.len()]);
             for (slot, least) in slots.iter_mut().zip(least) {
                 *slot = if *slot == EMPTY_SLOT { BY_PERMUTATION | (least >> 1) } else { *slot };
             }
@@ -94,19 +82,19 @@ impl MinHash {
 
     /// Fills the few of these slots that are empty.
     fn fill_few(&self, elements: &[u64], multipliers: &[u32], slots: &mut [u32]) {
-        let (mut places, mut gathered) = ([0u8; AT_A_TIME + 1], [0; AT_A_TIME + 1]);
-        let mut empty = 0;
-        // Without a branch: which ones are empty cannot be foreseen.
-        for (place, (slot, multiplier)) in (0u8..).zip(slots.iter().zip(multipliers)) {
-            places[empty] = place;
-            gathered[empty] = *multiplier;
-            empty += usize::from(*slot == EMPTY_SLOT);
-        }
-        let padded = empty.next_multiple_of(kernel::LANES);
+        let mut empty = Gathered { places: [0; _], multipliers: [0; _] };
+        let count = (self.kernel.gather_empty)(slots, multipliers, &mut empty);
         let mut least = [u32::MAX; AT_A_TIME];
-        (self.kernel)(elements, &gathered[..padded], &mut least[..padded]);
-        for (place, least) in places[..empty].iter().zip(least) {
-            slots[usize::from(*place)] = BY_PERMUTATION | (least >> 1);
+        // Lanes are permutations or elements, whichever fills more of them.
+        let in_lanes = |number: usize| number.next_multiple_of(kernel::LANES);
+        let padded = in_lanes(count);
+        if padded * elements.len() < count * in_lanes(elements.len()) {
+            (self.kernel.permute)(elements, &empty.multipliers[..padded], &mut least[..padded]);
+        } else {
+            (self.kernel.permute_few)(elements, &empty.multipliers[..count], &mut least[..count]);
+        }
+        for (place, least) in empty.places[..count].iter().zip(least) {
+            slots[*place as usize] = BY_PERMUTATION | (least >> 1);
         }
     }
 
@@ -139,13 +127,13 @@ mod tests {
     #[test]
     fn every_kernel_equals_the_reference() {
         let mut random = SplitMix(3);
-        for count in [0, 1, 2, 3, 7, 235] {
+        for count in [0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 40, 235] {
             let elements: Vec<u64> = (0..count).map(|_| random.next()).collect();
             for slots in [1, 15, 16, 17, 64, 96, 100, 128, 256, 300] {
                 let fast = MinHash::new(slots, 9);
                 for (name, kernel) in kernel::all() {
                     let other = MinHash { kernel, ..fast.clone() };
-                    let reference = MinHash { kernel: kernel::portable, ..fast.clone() };
+                    let reference = MinHash { kernel: kernel::PORTABLE, ..fast.clone() };
                     assert_eq!(other.sketch(&elements), reference.sketch(&elements), "{name} {count} {slots}");
                 }
             }
