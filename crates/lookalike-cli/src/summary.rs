@@ -15,8 +15,8 @@ const LISTED_BAD_RECORDS: usize = 20;
 struct Report<'a> {
     #[serde(flatten)]
     counts: &'a Summary,
-    /// Similar pairs of records.
-    pairs: u64,
+    /// Similar pairs of records, where all are known.
+    pairs: Option<u64>,
     bad: u64,
     bytes: u64,
     seconds: f64,
@@ -50,7 +50,7 @@ pub(crate) fn report(
     let bad = records.bad().count();
     let report = Report {
         counts: outcome.summary(),
-        pairs: outcome.count_pairs(),
+        pairs: outcome.knows_all_pairs().then(|| outcome.count_pairs()),
         bad: bad as u64,
         bytes: records.inputs().iter().map(|input| input.size).sum(),
         seconds: progress.seconds(),
@@ -82,15 +82,16 @@ fn notes_on(plan: &Plan, outcome: &Outcome) -> Vec<String> {
     let mut notes: Vec<String> = plan.gives_up().into_iter().map(str::to_owned).collect();
     let counts = outcome.summary();
     if counts.bounded_buckets > 0 {
-        let found = outcome.count_pairs() as f64;
-        let lost = counts.bounded_lost_pairs as f64;
+        let lost = counts.bounded_lost_pairs;
+        let means = if outcome.knows_all_pairs() {
+            let share = 100.0 * lost as f64 / (outcome.count_pairs() + lost).max(1) as f64;
+            format!("which misses about {lost} pairs ({share:.2} % of all)")
+        } else {
+            format!("so about {lost} pairs of kept records may be alike")
+        };
         notes.push(format!(
-            "{} comparisons in {} large buckets were left out, which misses about {} pairs ({:.2} % of all); none is \
-             dropped wrongly, and --exact compares all",
-            counts.bounded_comparisons,
-            counts.bounded_buckets,
-            counts.bounded_lost_pairs,
-            100.0 * lost / (found + lost).max(1.0),
+            "{} comparisons in {} large buckets were left out, {means}; none is dropped wrongly, and --exact compares all",
+            counts.bounded_comparisons, counts.bounded_buckets,
         ));
     }
     if counts.without_keep_field > 0 {
@@ -108,7 +109,7 @@ impl Report<'_> {
         let counts = self.counts;
         let megabytes = self.bytes as f64 / 1e6;
         let found = match first {
-            First::Pairs => format!("{} pairs", self.pairs),
+            First::Pairs => format!("{} pairs", self.pairs.unwrap_or_default()),
             First::Kept => {
                 let share = 100.0 * counts.dropped as f64 / (counts.records.max(1)) as f64;
                 format!("{} kept, {} dropped ({share:.1} %)", counts.kept, counts.dropped)

@@ -82,7 +82,8 @@ pub struct Summary {
     pub bounded_buckets: u64,
     /// Comparisons that were left out there.
     pub bounded_comparisons: u64,
-    /// About how many pairs were missed by that: an estimate from a sample of what was left out.
+    /// About how many pairs were missed by that: an estimate from a sample of what was left out. Where not all pairs are
+    /// known ([`Outcome::knows_all_pairs`]), of pairs among the records that are kept.
     pub bounded_lost_pairs: u64,
 }
 
@@ -93,6 +94,7 @@ pub struct Outcome {
     pub(crate) numbers: Vec<RecordNumber>,
     pub(crate) classes: Classes,
     pub(crate) edges: Vec<Edge>,
+    pub(crate) knows_all_pairs: bool,
     pub(crate) assignment: Assignment,
     /// For each record, how many have it as their keeper.
     pub(crate) sizes: Vec<u32>,
@@ -155,6 +157,12 @@ impl Outcome {
                 members: group.iter().map(|(_, record, similarity)| (*record, *similarity)).collect(),
             })
             .collect()
+    }
+
+    /// Whether [`Outcome::pairs`] gives all pairs, or only those that decide who is kept: where nobody asked for pairs
+    /// ([`crate::Resources::needs_pairs`]) and buckets were crowded.
+    pub fn knows_all_pairs(&self) -> bool {
+        self.knows_all_pairs
     }
 
     /// How many pairs [`Outcome::pairs`] gives.
@@ -297,6 +305,10 @@ impl Outcome {
                 "ask for a threshold from {} to 1, or run again at the lower one",
                 self.settings.threshold
             )));
+        }
+        if !self.knows_all_pairs {
+            return Err(Error::new(ErrorKind::Unavailable, "not all pairs were looked at, as nobody asked for them")
+                .advise("run again, and ask for pairs"));
         }
         if self.settings.group != Grouping::Anchored || !matches!(self.settings.verify, Verify::Exact | Verify::Edit) {
             return Err(Error::new(

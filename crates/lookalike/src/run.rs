@@ -46,11 +46,14 @@ pub struct Resources<'a> {
     pub work: Option<&'a WorkFolder>,
     /// Who hears which records are dropped while others are still being verified, as far as that can be told.
     pub decided: Option<&'a Hear<'a>>,
+    /// Whether every pair is asked for. Where only who is kept for whom is, much is left out among many records that are all
+    /// alike: [`Outcome::knows_all_pairs`].
+    pub needs_pairs: bool,
 }
 
 impl Default for Resources<'_> {
     fn default() -> Self {
-        Self { supply: None, room: u64::MAX, work: None, decided: None }
+        Self { supply: None, room: u64::MAX, work: None, decided: None, needs_pairs: true }
     }
 }
 
@@ -131,7 +134,7 @@ impl Plan {
         let classes = Classes::new(collection, &settings.keep)?;
         check_cancelled(watch)?;
         summary.classes = classes.len() as u64;
-        let (edges, observed) = self.find_edges(collection, &classes, &mut summary, watch)?;
+        let Edges { edges, observed, are_all } = self.find_edges(collection, &classes, &mut summary, watch)?;
 
         watch.begin(Stage::Group, None);
         check_cancelled(watch)?;
@@ -149,7 +152,17 @@ impl Plan {
         let assignment = load_or_make(collection.resources().work, "groups", Stage::Group, watch, group)?;
         let numbers = collection.numbers().to_vec();
         let (settings, sizes) = (settings.clone(), Vec::new());
-        let mut outcome = Outcome { settings, numbers, classes, edges, assignment, sizes, summary, observed };
+        let mut outcome = Outcome {
+            settings,
+            numbers,
+            classes,
+            edges,
+            knows_all_pairs: are_all,
+            assignment,
+            sizes,
+            summary,
+            observed,
+        };
         outcome.count();
         Ok(outcome)
     }
@@ -169,7 +182,8 @@ impl Plan {
             return Err(Error::new(ErrorKind::Setting, "without sketches, the work cannot be divided"));
         };
         let classes = Classes::new(&collection, &self.settings().keep)?;
-        let banding = self.banding(&scheme, &collection, &classes, watch);
+        // Whoever verifies a part does not know who is kept.
+        let banding = self.banding(&scheme, &collection, &classes, true, watch);
         match stage {
             Stage::Band => banding.prepare(shard),
             Stage::Verify if matches!(self.settings().verify, Verify::Exact | Verify::Edit) => {
@@ -184,6 +198,7 @@ impl Plan {
         scheme: &Scheme,
         collection: &'a Collection<'a>,
         classes: &'a Classes,
+        lists_all: bool,
         watch: &'a dyn Watch,
     ) -> Banding<'a, impl Fn(u32) -> bool + Sync + use<>> {
         let (check, threshold) = (self.settings().verify, self.settings().threshold);
@@ -195,7 +210,7 @@ impl Plan {
             Verify::Edit | Verify::Off => agreeing >= rows,
         };
         let bands = scheme.bands.keys() as usize;
-        Banding { collection, classes, bands, rule: self.bucket_rule(), passes, watch }
+        Banding { collection, classes, bands, rule: self.bucket_rule(), passes, lists_all, watch }
     }
 
     /// The pairs of classes that are alike, by whichever method the plan names, and what was seen on the way.
@@ -205,32 +220,46 @@ impl Plan {
         classes: &Classes,
         summary: &mut Summary,
         watch: &dyn Watch,
-    ) -> Result<(Vec<Edge>, Observed)> {
+    ) -> Result<Edges> {
         let settings = self.settings();
         let threshold = settings.threshold;
         match self.method() {
             Method::Sketches(scheme) => {
-                let candidates = self.banding(&scheme, collection, classes, watch).find()?;
+                let is_verified = matches!(settings.verify, Verify::Exact | Verify::Edit);
+                let is_decided_in_order = is_verified && settings.group == Grouping::Anchored;
+                let lists_all = collection.resources().needs_pairs || !is_decided_in_order;
+                let mut candidates = self.banding(&scheme, collection, classes, lists_all, watch).find()?;
                 collection.forget_sketches();
-                let Candidates { pairs, comparisons, bounded, mut observed } = candidates;
+                let collection = &*collection;
+                let are_all = candidates.crowds.is_none();
+                if are_all {
+                    let across = candidates.pairs.iter().map(|pair| (pair.left, pair.right));
+                    watch.expect_pairs(classes.count_pairs(across, settings.measure));
+                }
+                let tell = collection.resources().decided;
+                let mut decisions = EarlyDecisions::new(settings, collection.numbers(), tell);
+                if is_verified {
+                    verify::verify(collection, classes, threshold, &mut candidates, decisions.as_mut(), watch)?;
+                }
+                let Candidates { pairs: edges, looked_at, comparisons, mut left_out, observed, .. } = candidates;
+                let bounded = Bounded::of(&left_out);
                 summary.comparisons = comparisons;
-                summary.candidates = pairs.len() as u64;
+                summary.candidates = looked_at;
                 summary.bounded_buckets = bounded.buckets;
                 summary.bounded_comparisons = bounded.comparisons;
-                let across = pairs.iter().map(|pair| (pair.left, pair.right));
-                watch.expect_pairs(classes.count_pairs(across, settings.measure));
-                let edges = match settings.verify {
-                    Verify::Exact | Verify::Edit => {
-                        let early = collection.resources().decided;
-                        let early = early.and_then(|tell| EarlyDecisions::new(settings, collection.numbers(), tell));
-                        verify::verify(collection, classes, threshold, pairs, &mut observed, early, watch)?
+                let lost = || match decisions.filter(|_| !are_all) {
+                    // What was not looked at because of who is dropped is no loss: only pairs of those that are kept are.
+                    Some(decisions) => {
+                        left_out.iter_mut().for_each(|members| members.retain(|class| !decisions.is_dropped(*class)));
+                        let among_kept = Bounded::of(&left_out);
+                        estimate_lost(collection, classes, &among_kept, &edges, threshold, watch).map(Lost)
                     }
-                    Verify::Estimate | Verify::Off => pairs,
+                    None => estimate_lost(collection, classes, &bounded, &edges, threshold, watch).map(Lost),
                 };
-                let lost = || estimate_lost(collection, classes, &bounded, &edges, threshold, watch).map(Lost);
+                let name = if are_all { "lost" } else { "lost-kept" };
                 summary.bounded_lost_pairs =
-                    load_or_make(collection.resources().work, "lost", Stage::Verify, watch, lost)?.0;
-                Ok((edges, observed))
+                    load_or_make(collection.resources().work, name, Stage::Verify, watch, lost)?.0;
+                Ok(Edges { edges, observed, are_all })
             }
             Method::Fingerprints(selection) if !collection.holds_sets() => {
                 watch.begin(Stage::Verify, Some(classes.len() as u64));
@@ -241,15 +270,23 @@ impl Plan {
                 summary.bounded_comparisons = found.bounded_comparisons;
                 let pairs = found.edges.iter().map(|edge| (edge.left, edge.right));
                 watch.expect_pairs(classes.count_pairs(pairs, settings.measure));
-                Ok((found.edges, Observed::default()))
+                Ok(Edges { edges: found.edges, observed: Observed::default(), are_all: true })
             }
             Method::InvertedLists | Method::Fingerprints(_) => {
                 watch.begin(Stage::Verify, Some(classes.len() as u64));
                 let edges = exact::find_all(collection, classes, settings.measure, threshold, watch)?;
-                Ok((edges, Observed::default()))
+                Ok(Edges { edges, observed: Observed::default(), are_all: true })
             }
         }
     }
+}
+
+/// Pairs of classes that are alike.
+struct Edges {
+    edges: Vec<Edge>,
+    observed: Observed,
+    /// Whether these are all that were to be found, or only those that decide who is kept.
+    are_all: bool,
 }
 
 /// About how many pairs the bucket rule misses.

@@ -170,7 +170,12 @@ pub(super) fn run_part(arguments: &DedupArguments, global: &GlobalArguments, par
         }
         _ => None,
     };
-    let mut found = match ready.find(copies.as_ref(), &progress) {
+    // Parts of a run were verified without knowing who is kept.
+    let needs_pairs = output.pairs.is_some()
+        || output.target_size.is_some()
+        || arguments.report.report.is_some()
+        || part != Part::Everything;
+    let mut found = match ready.find(copies.as_ref(), needs_pairs, &progress) {
         Ok(found) => found,
         // If it ended because copying failed, that is what is told.
         Err(error) => return Err(copies.and_then(Copies::failure).unwrap_or(error)),

@@ -8,7 +8,7 @@ use lookalike::Group;
 use lookalike_io::{FinishedFile, Input, remove_abandoned};
 use serde_json::json;
 
-use super::find;
+use super::Ready;
 use crate::arguments::{
     GlobalArguments, InputArguments, MatchArguments, ResourceArguments, ResultArguments, ResultFormat,
 };
@@ -54,7 +54,8 @@ pub(crate) fn run(arguments: &GroupsArguments, global: &GlobalArguments) -> Resu
     };
     // A list is nothing beside its inputs.
     let check = |old: &[Input], new: &[Input]| arguments.result.check(arguments.report.file(), old, new).map(|()| 0);
-    let found = find(&request, check, &arguments.matching, global, &progress)?;
+    let ready = Ready::read(&request, check, &arguments.matching, global, &progress)?;
+    let found = ready.find(None, arguments.report.file().is_some(), &progress)?;
     let groups = found.outcome.groups();
     let report = report.write(&found, None, progress.seconds())?;
     match arguments.result.format() {

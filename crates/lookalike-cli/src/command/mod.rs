@@ -89,7 +89,7 @@ fn find(
     global: &GlobalArguments,
     progress: &Progress,
 ) -> Result<Found> {
-    Ready::read(request, check_outputs, matching, global, progress)?.find(None, progress)
+    Ready::read(request, check_outputs, matching, global, progress)?.find(None, true, progress)
 }
 
 /// Inputs that have been read.
@@ -117,8 +117,9 @@ impl Ready {
         Ok(Self { plan, intake, threads: request.resources.threads() })
     }
 
-    /// Finds what is alike. Copies that are under way hear what is dropped as soon as that is known.
-    fn find(self, copies: Option<&Copies>, progress: &Progress) -> Result<Found> {
+    /// Finds what is alike: every pair, or only who is kept. Copies that are under way hear what is dropped as soon as that is
+    /// known.
+    fn find(self, copies: Option<&Copies>, needs_pairs: bool, progress: &Progress) -> Result<Found> {
         let Self { plan, intake, threads } = self;
         let Intake { old, new, items, records, reader, work, room, addition } = intake;
         let supply = SecondRead { reader: &reader, records: &records, plan: &plan, threads };
@@ -129,6 +130,7 @@ impl Ready {
             room,
             work: work.as_ref().map(|work| work.folder()),
             decided: hear.as_ref().map(|hear| hear as &Hear<'_>),
+            needs_pairs,
         };
         let outcome = plan.finish_with(old, new, &resources, progress)?;
         let is_against_index = !items.is_empty();
@@ -141,7 +143,7 @@ impl Ready {
         let Intake { old, new, records, reader, work, room, .. } = intake;
         let supply = SecondRead { reader: &reader, records: &records, plan: &plan, threads };
         let work = work.as_ref().map(|work| work.folder());
-        let resources = Resources { supply: Some(&supply), room, work, decided: None };
+        let resources = Resources { supply: Some(&supply), room, work, ..Resources::default() };
         Ok(plan.prepare(stage, shard, (old, new), &resources, progress)?)
     }
 }

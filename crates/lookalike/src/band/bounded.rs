@@ -22,7 +22,7 @@ pub(crate) struct Bounded {
 
 impl Bounded {
     /// Counts and samples what is left out of buckets of which these members are not compared with each other.
-    pub(super) fn of(left_out: &[Vec<u32>]) -> Self {
+    pub(crate) fn of(left_out: &[Vec<u32>]) -> Self {
         let pairs_of = |members: &[u32]| members.len() as u64 * (members.len() as u64).saturating_sub(1) / 2;
         let comparisons: u64 = left_out.iter().map(|members| pairs_of(members)).sum();
         let size = comparisons.min(SAMPLE);

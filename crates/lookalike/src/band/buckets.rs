@@ -85,6 +85,20 @@ impl Buckets {
         buckets
     }
 
+    /// Those with at most so many members; `crowded` takes the others.
+    pub(super) fn without_crowded(self, most: usize, crowded: &mut Self) -> Self {
+        if self.iter().all(|members| members.len() <= most) {
+            return self;
+        }
+        let mut rest = Self::default();
+        for members in self.iter() {
+            let buckets = if members.len() > most { &mut *crowded } else { &mut rest };
+            buckets.members.extend_from_slice(members);
+            buckets.ends.push(buckets.members.len());
+        }
+        rest
+    }
+
     /// How many buckets there are.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()

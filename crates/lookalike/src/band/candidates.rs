@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::bounded::Bounded;
 use super::buckets::{Buckets, Entries};
+use super::crowds::{Crowds, MOST_LISTED};
 use crate::blocks::Blocks;
 use crate::classes::Classes;
 use crate::collection::Collection;
@@ -18,16 +18,20 @@ use crate::watch::{Stage, Watch, check_cancelled};
 use crate::work::{Checkpoint, WorkFile, WorkFolder, WorkWriter, load_or_make};
 
 /// Pairs of classes that share a key and pass the filter.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Candidates {
     /// Each pair once, the earlier in keep order first, in ascending order; with the estimate of their similarity.
     pub(crate) pairs: Vec<Edge>,
+    /// How many pairs were looked at more closely.
+    pub(crate) looked_at: u64,
     /// Comparisons of two sketches: a pair is compared in every bucket where it meets.
     pub(crate) comparisons: u64,
-    /// What the bucket rule left out.
-    pub(crate) bounded: Bounded,
+    /// Members of large buckets that the bucket rule does not compare with each other.
+    pub(crate) left_out: Vec<Vec<u32>>,
     /// Which buckets were crowded.
     pub(crate) observed: Observed,
+    /// The buckets whose pairs are not listed.
+    pub(crate) crowds: Option<Crowds>,
 }
 
 /// How candidates are found.
@@ -37,8 +41,10 @@ pub(crate) struct Banding<'a, P> {
     /// Keys of a record.
     pub(crate) bands: usize,
     pub(crate) rule: BucketRule,
-    /// Tells whether so many agreeing slots are enough.
+    /// Tells whether so many agreeing slots are enough; more are, then.
     pub(crate) passes: P,
+    /// Whether the pairs of crowded buckets are listed too.
+    pub(crate) lists_all: bool,
     pub(crate) watch: &'a dyn Watch,
 }
 
@@ -47,7 +53,8 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
     pub(crate) fn find(&self) -> Result<Candidates> {
         let limit = pairs_in_memory(self.room());
         let (mut pairs, mut comparisons) = (Vec::new(), 0);
-        let (left_out, observed) = self.for_each_band(Shard::ALL, |band| {
+        let mut crowded = Buckets::default();
+        let (left_out, observed) = self.for_each_band(Shard::ALL, &mut crowded, |band| {
             pairs.extend_from_slice(&band.pairs);
             comparisons += band.comparisons;
             // Most pairs meet in several bands: what is found twice need not wait until the end.
@@ -56,17 +63,30 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
             }
         })?;
         sort_distinct(&mut pairs);
-        Ok(Candidates { pairs, comparisons, bounded: Bounded::of(&left_out), observed })
+        let crowds = if crowded.len() > 0 { Some(self.crowds(crowded)?) } else { None };
+        let looked_at = pairs.len() as u64;
+        Ok(Candidates { pairs, looked_at, comparisons, left_out, observed, crowds })
     }
 
     /// Finds the candidates of some of the bands, and leaves them in work files.
     pub(crate) fn prepare(&self, shard: Shard) -> Result<()> {
-        self.for_each_band(shard, |_| {}).map(drop)
+        self.for_each_band(shard, &mut Buckets::default(), |_| {}).map(drop)
+    }
+
+    fn crowds(&self, crowded: Buckets) -> Result<Crowds> {
+        let slots = self.collection.slots() as u32;
+        let least_agreement = (0..=slots).find(|agreeing| (self.passes)(*agreeing)).unwrap_or(slots);
+        Crowds::new(self.collection, self.classes, crowded, self.rule, least_agreement)
     }
 
     /// Shows the pairs that pass in some of the bands, band by band. Gives back the members of large buckets that are not
-    /// compared with each other, and what was seen.
-    fn for_each_band(&self, shard: Shard, mut show: impl FnMut(Compared)) -> Result<(Vec<Vec<u32>>, Observed)> {
+    /// compared with each other, and what was seen; `crowded` takes the buckets whose pairs are not listed.
+    fn for_each_band(
+        &self,
+        shard: Shard,
+        crowded: &mut Buckets,
+        mut show: impl FnMut(Compared),
+    ) -> Result<(Vec<Vec<u32>>, Observed)> {
         let bands: Vec<usize> = (0..self.bands).filter(|band| shard.has(*band as u64)).collect();
         self.watch.begin(Stage::Band, Some(bands.len() as u64));
         let class_if_first = self.classes.class_of_representatives();
@@ -83,6 +103,7 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
                 let large = buckets.iter().filter(|members| members.len() > self.rule.every_pair_up_to);
                 left_out.extend(large.map(|members| members[self.rule.first..].to_vec()));
                 observed.see_buckets(&buckets);
+                let buckets = if self.lists_all { buckets } else { buckets.without_crowded(MOST_LISTED, crowded) };
                 let bytes = self.bytes_of(&buckets);
                 if waiting_bytes + bytes > self.room() / 2 {
                     self.compare(std::mem::take(&mut waiting), &mut show)?;
@@ -141,7 +162,9 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
 
     /// Shows the pairs in the buckets of each of these bands that pass. Sketches are loaded once for all of them.
     fn compare(&self, bands: Vec<(usize, Buckets)>, mut show: impl FnMut(Compared)) -> Result<()> {
-        let name = |band: usize| format!("candidates-{band:03}");
+        // Those of some buckets are no others' candidates.
+        let kind = if self.lists_all { "candidates" } else { "listed" };
+        let name = |band: usize| format!("{kind}-{band:03}");
         let mut to_compare = Vec::with_capacity(bands.len());
         for (band, buckets) in bands {
             match self.work().and_then(|work| work.load(&name(band))) {
@@ -208,7 +231,8 @@ fn pairs_in_memory(room: u64) -> usize {
     (room / 64).max(LEAST) as usize
 }
 
-fn sort_distinct(pairs: &mut Vec<Edge>) {
+/// Each pair once, in ascending order.
+pub(crate) fn sort_distinct(pairs: &mut Vec<Edge>) {
     // One number is compared faster than two.
     let key = |edge: &Edge| u64::from(edge.left) << 32 | u64::from(edge.right);
     pairs.par_sort_unstable_by_key(key);
@@ -250,15 +274,20 @@ fn pieces_of(buckets: &Buckets, rule: BucketRule) -> Vec<Range<usize>> {
     pieces
 }
 
-/// The slots of the classes that are compared in one task.
-struct Rows {
+/// The slots of some classes.
+#[derive(Debug)]
+pub(super) struct Rows {
     slots: Vec<u8>,
     row_bytes: usize,
     row_of: Vec<u32>,
 }
 
 impl Rows {
-    fn load(collection: &Collection<'_>, classes: &Classes, loaded: impl Iterator<Item = u32>) -> Result<Self> {
+    pub(super) fn load(
+        collection: &Collection<'_>,
+        classes: &Classes,
+        loaded: impl Iterator<Item = u32>,
+    ) -> Result<Self> {
         let (records, order) = classes.by_representative(loaded);
         let mut row_of = vec![0; classes.len()];
         for (row, class) in (0u32..).zip(order) {
@@ -267,7 +296,7 @@ impl Rows {
         Ok(Self { slots: collection.slots_of(&records)?, row_bytes: collection.slot_bytes(), row_of })
     }
 
-    fn of(&self, class: u32) -> &[u8] {
+    pub(super) fn of(&self, class: u32) -> &[u8] {
         let start = self.row_of[class as usize] as usize * self.row_bytes;
         &self.slots[start..start + self.row_bytes]
     }

@@ -6,9 +6,11 @@
 mod bounded;
 mod buckets;
 mod candidates;
+mod crowds;
 mod keys;
 
 pub(crate) use bounded::Bounded;
 pub(crate) use buckets::{Buckets, Entries};
-pub(crate) use candidates::{Banding, Candidates};
+pub(crate) use candidates::{Banding, Candidates, sort_distinct};
+pub(crate) use crowds::Crowds;
 pub(crate) use keys::BandKeys;

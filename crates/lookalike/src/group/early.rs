@@ -21,9 +21,9 @@ pub struct Decided<'a> {
 /// Hears in input order what is decided: what the run will find, only earlier. An error ends the run.
 pub type Hear<'a> = dyn Fn(Decided<'_>) -> Result<()> + Sync + 'a;
 
-/// The anchored groups of records that are preferred in input order, as far as they are known.
+/// Who is dropped in anchored groups, in keep order, as far as it is known. Told where that is the input order.
 pub(crate) struct EarlyDecisions<'a> {
-    tell: &'a Hear<'a>,
+    tell: Option<&'a Hear<'a>>,
     numbers: &'a [RecordNumber],
     threshold: f64,
     /// For each class that is decided, whether another stands for it.
@@ -34,24 +34,50 @@ pub(crate) struct EarlyDecisions<'a> {
 
 impl<'a> EarlyDecisions<'a> {
     /// Decisions under these settings; none where they depend on all pairs.
-    pub(crate) fn new(settings: &Settings, numbers: &'a [RecordNumber], tell: &'a Hear<'a>) -> Option<Self> {
-        let can_be_told = settings.keep == Keep::First && settings.group == Grouping::Anchored;
-        can_be_told.then(|| Self { tell, numbers, threshold: settings.threshold, is_dropped: Vec::new(), next: 0 })
+    pub(crate) fn new(settings: &Settings, numbers: &'a [RecordNumber], tell: Option<&'a Hear<'a>>) -> Option<Self> {
+        let tell = tell.filter(|_| settings.keep == Keep::First);
+        (settings.group == Grouping::Anchored).then(|| Self {
+            tell,
+            numbers,
+            threshold: settings.threshold,
+            is_dropped: Vec::new(),
+            next: 0,
+        })
+    }
+
+    /// Whether somebody hears of them.
+    pub(crate) fn are_told(&self) -> bool {
+        self.tell.is_some()
+    }
+
+    /// Whether another stands for a class that is decided.
+    pub(crate) fn is_dropped(&self, class: u32) -> bool {
+        self.is_dropped[class as usize]
+    }
+
+    /// Whether a class is kept whatever it is like.
+    pub(crate) fn is_old(&self, classes: &Classes, class: u32) -> bool {
+        (classes.representative(class) as usize) < classes.records().1
     }
 
     /// Decides the classes before `behind`. These are the pairs, by Jaccard, whose right one is among those that were not
     /// decided before.
-    pub(crate) fn decide(&mut self, classes: &Classes, behind: u32, pairs: impl Iterator<Item = Edge>) -> Result<()> {
-        let (records, old) = classes.records();
-        let is_old = |class: u32| (classes.representative(class) as usize) < old;
+    pub(crate) fn decide(&mut self, classes: &Classes, behind: u32, pairs: impl Iterator<Item = Edge>) {
         let mut alike: Vec<Edge> =
-            pairs.filter(|edge| edge.similarity >= self.threshold && !is_old(edge.right)).collect();
+            pairs.filter(|edge| edge.similarity >= self.threshold && !self.is_old(classes, edge.right)).collect();
         // Whether the left one is kept must be known before the right one is looked at.
         alike.sort_unstable_by_key(|edge| edge.right);
         self.is_dropped.resize(behind as usize, false);
         for edge in alike {
             self.is_dropped[edge.right as usize] |= !self.is_dropped[edge.left as usize];
         }
+    }
+
+    /// Tells what was decided since the last time.
+    pub(crate) fn tell(&mut self, classes: &Classes) -> Result<()> {
+        let Some(tell) = self.tell else { return Ok(()) };
+        let (records, old) = classes.records();
+        let behind = self.is_dropped.len() as u32;
         let decided = if (behind as usize) < classes.len() { classes.representative(behind) } else { records as u32 };
         // Of a class that is kept, its first record.
         let is_kept = |record: u32| {
@@ -60,7 +86,7 @@ impl<'a> EarlyDecisions<'a> {
         };
         let dropped: Vec<u32> = (self.next..decided).filter(|record| !is_kept(*record)).collect();
         self.next = decided;
-        (self.tell)(Decided { behind: decided as usize, dropped: &dropped, numbers: self.numbers })
+        tell(Decided { behind: decided as usize, dropped: &dropped, numbers: self.numbers })
     }
 }
 
@@ -104,10 +130,11 @@ mod tests {
                 all.extend_from_slice(dropped);
                 Ok(())
             };
-            let mut early = EarlyDecisions::new(&Settings::new(0.5), &[], &tell).unwrap();
+            let mut early = EarlyDecisions::new(&Settings::new(0.5), &[], Some(&tell)).unwrap();
             for (from, behind) in (0..count as u32).step_by(7).map(|from| (from, (from + 7).min(count as u32))) {
                 let in_step = edges.iter().copied().filter(|edge| (from..behind).contains(&edge.right));
-                early.decide(&classes, behind, in_step).unwrap();
+                early.decide(&classes, behind, in_step);
+                early.tell(&classes).unwrap();
             }
             edges.retain(|edge| edge.similarity >= 0.5);
             let assignment = anchored(&classes, &edges, Measure::Jaccard);
@@ -120,8 +147,9 @@ mod tests {
     #[test]
     fn where_decisions_depend_on_all_pairs_none_are_told() {
         let settings = Settings::new(0.8);
-        assert!(EarlyDecisions::new(&settings, &[], &|_| Ok(())).is_some());
-        assert!(EarlyDecisions::new(&settings.clone().keep(Keep::Last), &[], &|_| Ok(())).is_none());
-        assert!(EarlyDecisions::new(&settings.group(Grouping::Connected), &[], &|_| Ok(())).is_none());
+        let new = |settings: &Settings| EarlyDecisions::new(settings, &[], Some(&|_| Ok(()))).map(|new| new.are_told());
+        assert_eq!(new(&settings), Some(true));
+        assert_eq!(new(&settings.clone().keep(Keep::Last)), Some(false), "the first is decided last");
+        assert_eq!(new(&settings.group(Grouping::Connected)), None);
     }
 }

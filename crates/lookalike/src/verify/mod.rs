@@ -2,6 +2,7 @@
 //!
 //! Shingles are asked for by record, in input order, and only for records that are in candidates.
 
+mod crowds;
 mod edit;
 mod overlap;
 mod sets;
@@ -9,6 +10,7 @@ mod steps;
 
 use rayon::prelude::*;
 
+use crate::band::{Candidates, sort_distinct};
 use crate::blocks::Blocks;
 use crate::classes::Classes;
 use crate::collection::Collection;
@@ -16,9 +18,9 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::group::EarlyDecisions;
 use crate::hash::combine;
 use crate::lists::Lists;
-use crate::observed::Observed;
 use crate::shard::Shard;
 use crate::watch::{Stage, Unseen, Watch, check_cancelled};
+use crowds::InCrowds;
 pub use edit::edit_similarity;
 use overlap::Overlap;
 pub(crate) use sets::DistinctSets;
@@ -39,26 +41,42 @@ pub(crate) struct Edge {
 /// Pairs looked at between two questions whether to stop. Two long texts may take a while.
 const PIECE: usize = 64;
 
-/// The candidates that are alike, in their order, with their exact similarity. `early` hears of them on the way.
+/// Gives the candidates that are alike their exact similarity, and leaves out the others. `decisions` are told on the way.
+/// Pairs of crowded buckets that matter for them are added.
 pub(crate) fn verify(
     collection: &Collection<'_>,
     classes: &Classes,
     threshold: f64,
-    mut candidates: Vec<Edge>,
-    observed: &mut Observed,
-    early: Option<EarlyDecisions<'_>>,
+    candidates: &mut Candidates,
+    decisions: Option<&mut EarlyDecisions<'_>>,
     watch: &dyn Watch,
-) -> Result<Vec<Edge>> {
-    let verifier = Verifier::new(collection, classes, watch);
-    watch.begin(Stage::Verify, Some(candidates.len() as u64));
-    verifier.load_known(&mut candidates)?;
-    match early {
-        Some(early) => verifier.find_in_keep_order(&mut candidates, early)?,
-        None => verifier.find_unknown(&mut candidates, Shard::ALL)?,
+) -> Result<()> {
+    let crowds = candidates.crowds.take();
+    let name = if crowds.is_some() { Similarities::OF_LISTED } else { Similarities::OF_ALL };
+    let verifier = Verifier { name, ..Verifier::new(collection, classes, watch) };
+    let pairs = &mut candidates.pairs;
+    watch.begin(Stage::Verify, Some(pairs.len() as u64));
+    verifier.load_known(pairs)?;
+    let mut in_crowds = crowds.as_ref().map(|crowds| InCrowds::new(&verifier, crowds, threshold));
+    let mut added = Vec::new();
+    match decisions {
+        Some(decisions) if decisions.are_told() || in_crowds.is_some() => {
+            added = verifier.find_in_keep_order(pairs, in_crowds.as_mut(), decisions)?;
+        }
+        _ => verifier.find_unknown(pairs, Shard::ALL)?,
     }
-    observed.see_verified(&candidates, threshold, classes);
-    candidates.retain(|edge| edge.similarity >= threshold);
-    Ok(candidates)
+    if let Some(in_crowds) = in_crowds {
+        candidates.comparisons += in_crowds.comparisons;
+        candidates.looked_at += in_crowds.candidates;
+    }
+    candidates.observed.see_verified(pairs, threshold, classes);
+    pairs.retain(|edge| edge.similarity >= threshold);
+    if !added.is_empty() {
+        // A pair may have met in a crowded bucket and in another one.
+        pairs.append(&mut added);
+        sort_distinct(pairs);
+    }
+    Ok(())
 }
 
 /// Finds how alike some of the candidates are, and leaves that in work files.
@@ -112,7 +130,8 @@ pub(crate) fn similarities(
 ) -> Result<Vec<f64>> {
     let mut edges: Vec<Edge> =
         pairs.iter().map(|(left, right)| Edge { left: *left, right: *right, similarity: UNKNOWN }).collect();
-    let verifier = Verifier { collection, classes, likeness, work: None, watch: &Unseen(watch) };
+    let unseen = Unseen(watch);
+    let verifier = Verifier { likeness, work: None, ..Verifier::new(collection, classes, &unseen) };
     verifier.find_unknown(&mut edges, Shard::ALL)?;
     Ok(edges.into_iter().map(|edge| edge.similarity).collect())
 }
@@ -125,6 +144,8 @@ struct Verifier<'a> {
     collection: &'a Collection<'a>,
     classes: &'a Classes,
     likeness: Likeness,
+    /// What the work files with similarities are called.
+    name: &'static str,
     work: Option<&'a WorkFolder>,
     watch: &'a dyn Watch,
 }
@@ -132,7 +153,7 @@ struct Verifier<'a> {
 impl<'a> Verifier<'a> {
     fn new(collection: &'a Collection<'a>, classes: &'a Classes, watch: &'a dyn Watch) -> Self {
         let (likeness, work) = (Likeness::of(collection), collection.resources().work);
-        Self { collection, classes, likeness, work, watch }
+        Self { collection, classes, likeness, name: Similarities::OF_ALL, work, watch }
     }
 
     /// Gives candidates the similarities that an earlier attempt left in work files; those of the others are unknown.
@@ -145,7 +166,7 @@ impl<'a> Verifier<'a> {
             return Err(Error::new(ErrorKind::TooLarge, message).advise(advice));
         }
         candidates.iter_mut().for_each(|edge| edge.similarity = UNKNOWN);
-        let known: Vec<Similarities> = self.work.map_or_else(Vec::new, |work| work.load_all(Similarities::NAME));
+        let known: Vec<Similarities> = self.work.map_or_else(Vec::new, |work| work.load_all(self.name));
         if !known.is_empty() {
             self.watch.reuse(Stage::Verify, known.len() as u64);
         }
@@ -190,14 +211,24 @@ impl<'a> Verifier<'a> {
 
     /// The same for all pairs, in steps: those among the first classes first, so that it can be told who is dropped before
     /// all have been looked at. A set is held until the last class was looked at that is compared with it. Where there is no
-    /// room for that, nothing is told.
-    fn find_in_keep_order(&self, edges: &mut [Edge], mut early: EarlyDecisions<'_>) -> Result<()> {
+    /// room for that, nothing is told before the end. Gives back pairs of crowded buckets.
+    fn find_in_keep_order(
+        &self,
+        edges: &mut [Edge],
+        mut in_crowds: Option<&mut InCrowds<'_>>,
+        decisions: &mut EarlyDecisions<'_>,
+    ) -> Result<Vec<Edge>> {
         let set_bytes = |class: u32| self.set_bytes(class);
         let to_look_at = edges.iter().filter(|edge| edge.similarity.is_nan());
         let steps = Steps::of(self.classes.len(), to_look_at.map(|edge| (edge.left, edge.right)), set_bytes);
         if steps.most_bytes(set_bytes) > self.collection.resources().room {
-            return self.find_unknown(edges, Shard::ALL);
+            self.find_unknown(edges, Shard::ALL)?;
+            let mut by_right = edges.to_vec();
+            by_right.par_sort_unstable_by_key(|edge| (edge.right, edge.left));
+            let all = 0..self.classes.len() as u32;
+            return in_crowds.map_or_else(|| Ok(Vec::new()), |crowds| crowds.decide(all, &by_right, decisions));
         }
+        let mut added = Vec::new();
         self.watch.advance(edges.iter().filter(|edge| !edge.similarity.is_nan()).count() as u64);
         let in_steps = Lists::new(steps.len(), || edges.iter().map(|edge| steps.step_of(edge.right)).zip(0u32..));
         let mut sets = DistinctSets::none(self.collection, self.classes);
@@ -208,9 +239,17 @@ impl<'a> Verifier<'a> {
                 pairs.iter().copied().filter(|at| edges[*at as usize].similarity.is_nan()).collect();
             self.compare(&sets, &unknown, edges)?;
             sets.end_step(step, loaded, |class| steps.last(class));
-            early.decide(self.classes, steps.classes(step).end, pairs.iter().map(|at| edges[*at as usize]))?;
+            let mut pairs: Vec<Edge> = pairs.iter().map(|at| edges[*at as usize]).collect();
+            match &mut in_crowds {
+                Some(crowds) => {
+                    pairs.sort_unstable_by_key(|edge| edge.right);
+                    added.extend(crowds.decide(steps.classes(step), &pairs, decisions)?);
+                }
+                None => decisions.decide(self.classes, steps.classes(step).end, pairs.into_iter()),
+            }
+            decisions.tell(self.classes)?;
         }
-        Ok(())
+        Ok(added)
     }
 
     /// Finds how alike these pairs are, by sets that are loaded.
@@ -228,7 +267,7 @@ impl<'a> Verifier<'a> {
             .collect::<Result<Vec<_>>>()?;
         let found = Similarities { places: pairs.to_vec(), similarities: similarities.concat() };
         if let Some(work) = self.work {
-            work.save(&found.name(), &found)?;
+            work.save(&found.name(self.name), &found)?;
         }
         found.give_to(edges);
         self.watch.advance(pairs.len() as u64);
@@ -248,7 +287,10 @@ struct Similarities {
 }
 
 impl Similarities {
-    const NAME: &str = "alike-";
+    /// Of pairs in the list of all candidates.
+    const OF_ALL: &str = "alike-";
+    /// Of pairs in a list without those of crowded buckets.
+    const OF_LISTED: &str = "listed-alike-";
 
     fn give_to(&self, edges: &mut [Edge]) {
         for (at, similarity) in self.places.iter().zip(&self.similarities) {
@@ -257,9 +299,9 @@ impl Similarities {
     }
 
     /// Which pairs are looked at together depends on the room and on who divides the work; so no two are called the same.
-    fn name(&self) -> String {
+    fn name(&self, beginning: &str) -> String {
         let places = self.places.iter().fold(0, |name, place| combine(&[name, u64::from(*place)]));
-        format!("{}{places:016x}", Self::NAME)
+        format!("{beginning}{places:016x}")
     }
 }
 

@@ -35,6 +35,18 @@ pub(super) struct Loaded {
     first_set: usize,
 }
 
+impl Loaded {
+    /// Whose sets they are.
+    pub(super) fn classes(&self) -> &[u32] {
+        &self.classes
+    }
+
+    /// Takes along what was loaded next.
+    pub(super) fn append(&mut self, mut next: Self) {
+        self.classes.append(&mut next.classes);
+    }
+}
+
 impl DistinctSets {
     /// The sets of these classes.
     pub(crate) fn of(collection: &Collection<'_>, classes: &Classes, asked: impl Iterator<Item = u32>) -> Result<Self> {
@@ -124,6 +136,11 @@ impl DistinctSets {
     /// Whether the elements of all sets ascend.
     pub(super) fn are_sorted(&self) -> bool {
         self.are_sorted
+    }
+
+    /// Whether the set of a class is here.
+    pub(super) fn holds(&self, class: u32) -> bool {
+        self.set_of[class as usize] != NONE
     }
 
     /// The set of a class that was asked for.

@@ -5,6 +5,7 @@
 mod random;
 
 mod containment;
+mod crowds;
 mod degenerate_records;
 mod determinism;
 mod edits;

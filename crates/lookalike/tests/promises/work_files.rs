@@ -116,7 +116,7 @@ fn who_is_dropped_is_told_while_others_are_verified() {
             assert_eq!(decided.numbers.len(), texts.len());
             Ok(())
         };
-        let resources = Resources { supply: Some(&supply), room, work, decided: Some(&tell) };
+        let resources = Resources { supply: Some(&supply), room, work, decided: Some(&tell), ..Resources::default() };
         let new = sketched(&plan, &texts, &folder);
         let found = plan.finish_with(Vec::new(), new, &resources, &Unwatched).unwrap();
         assert!(said(&found) == expected);

@@ -1,0 +1,114 @@
+//! Where nobody asks for pairs, most pairs of crowded buckets are not looked at; who is kept for whom is the same.
+
+use std::sync::Mutex;
+
+use lookalike::{
+    Batch, Decided, Error, Keep, Outcome, Plan, RecordNumber, Resources, Settings, Shingles, Sketched, Stamp,
+    Unwatched, Verify, WorkFolder,
+};
+
+use crate::families;
+use crate::random::Random;
+
+/// A few large families, in which copies of some texts come again later.
+fn texts(seed: u64) -> Vec<String> {
+    let mut random = Random::new(seed);
+    let mut texts: Vec<String> = Vec::new();
+    for text in families::draw(seed, 5, 320, 40) {
+        let copied = random.below(texts.len() + 1);
+        let copy = texts.get(copied).filter(|_| random.below(3) == 0).cloned();
+        texts.push(text);
+        texts.extend(copy);
+    }
+    texts
+}
+
+fn sketched(plan: &Plan, input: u64, texts: &[String]) -> Vec<Sketched> {
+    let mut sketcher = plan.sketcher();
+    let mut sketch = |(at, texts): (usize, &[String])| {
+        let mut batch = Batch::new();
+        for (position, text) in texts.iter().enumerate() {
+            batch.push_text(RecordNumber::new(input, (100 * at + position) as u64), text);
+        }
+        sketcher.sketch(&batch)
+    };
+    texts.chunks(100).enumerate().map(&mut sketch).collect()
+}
+
+fn run(plan: &Plan, (old, new): (&[String], &[String]), resources: &Resources<'_>) -> Outcome {
+    plan.finish_with(sketched(plan, 0, old), sketched(plan, 1, new), resources, &Unwatched).unwrap()
+}
+
+fn keepers(found: &Outcome) -> Vec<Option<(usize, f64)>> {
+    (0..found.len()).map(|record| found.original_of(record)).collect()
+}
+
+const WITHOUT_PAIRS: Resources<'_> =
+    Resources { supply: None, room: u64::MAX, work: None, decided: None, needs_pairs: false };
+
+#[test]
+fn the_same_records_are_kept_for_the_same_ones() {
+    let settings = || Settings::new(0.7).shingles(Shingles::words(2));
+    let choices = [
+        ("first", settings()),
+        ("longest", settings().keep(Keep::Longest)),
+        ("last", settings().keep(Keep::Last)),
+        ("edit", settings().verify(Verify::Edit)),
+    ];
+    for seed in 1..4 {
+        let texts = texts(seed);
+        for (name, settings) in &choices {
+            let plan = settings.clone().plan().unwrap();
+            for old in [0, texts.len() / 3] {
+                let parts = texts.split_at(old);
+                let all = run(&plan, parts, &Resources::default());
+                assert!(all.knows_all_pairs() && all.summary().dropped > 500, "{:?}", all.summary());
+                // With little room sets are loaded again and again, and pairs that are listed by blocks.
+                for room in [u64::MAX, 200_000, 5_000] {
+                    let few = run(&plan, parts, &Resources { room, ..WITHOUT_PAIRS });
+                    assert!(keepers(&few) == keepers(&all), "seed {seed}, {name}, {old} old ones, room {room}");
+                    assert!(!few.knows_all_pairs(), "no bucket was crowded");
+                    let (few, all) = (few.summary(), all.summary());
+                    assert!(few.alike < all.alike && few.comparisons < all.comparisons, "{few:?} {all:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_dropped_is_told_and_work_files_are_picked_up() {
+    let texts = texts(7);
+    let plan = Settings::new(0.7).shingles(Shingles::words(2)).plan().unwrap();
+    let all = run(&plan, (&[], &texts), &Resources::default());
+    let dropped: Vec<u32> = (0..all.len()).filter(|record| !all.is_kept(*record)).map(|record| record as u32).collect();
+    let path = tempfile::tempdir().unwrap();
+    let folder = WorkFolder::new(path.path(), Stamp::of("a test"));
+    for work in [None, Some(&folder), Some(&folder)] {
+        let told = Mutex::new(Vec::new());
+        let tell = |decided: Decided<'_>| -> Result<(), Error> {
+            told.lock().unwrap().extend_from_slice(decided.dropped);
+            Ok(())
+        };
+        let found = run(&plan, (&[], &texts), &Resources { work, decided: Some(&tell), ..WITHOUT_PAIRS });
+        assert!(keepers(&found) == keepers(&all));
+        assert_eq!(told.into_inner().unwrap(), dropped);
+    }
+    // What was left by a run that lists some pairs is not taken for all of them, nor the other way round.
+    for _ in 0..2 {
+        let pairs = run(&plan, (&[], &texts), &Resources { work: Some(&folder), ..Resources::default() });
+        assert!(pairs.pairs().eq(all.pairs()));
+    }
+    assert!(keepers(&run(&plan, (&[], &texts), &Resources { work: Some(&folder), ..WITHOUT_PAIRS })) == keepers(&all));
+}
+
+#[test]
+fn another_threshold_needs_all_pairs() {
+    let plan = Settings::new(0.7).shingles(Shingles::words(2)).plan().unwrap();
+    let few = run(&plan, (&[], &texts(2)), &WITHOUT_PAIRS);
+    let error = few.at_threshold(0.9).unwrap_err().to_string();
+    assert!(error.contains("not all pairs were looked at"), "{error}");
+    // Without crowded buckets all are known.
+    let few = run(&plan, (&[], &families::draw(3, 100, 4, 40)), &WITHOUT_PAIRS);
+    assert!(few.knows_all_pairs() && few.at_threshold(0.9).is_ok());
+}
