@@ -24,6 +24,8 @@ pub enum Kind {
     Plain,
     /// One text, again and again.
     Copies,
+    /// One text, each time with one to three other words.
+    Variants,
     /// Half of every text is the same.
     Boilerplate,
     /// Every text is like the one before it and the one after it, and like no other.
@@ -35,8 +37,16 @@ pub enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 7] =
-        [Self::Natural, Self::Plain, Self::Copies, Self::Boilerplate, Self::Chain, Self::Short, Self::Huge];
+    const ALL: [Self; 8] = [
+        Self::Natural,
+        Self::Plain,
+        Self::Copies,
+        Self::Variants,
+        Self::Boilerplate,
+        Self::Chain,
+        Self::Short,
+        Self::Huge,
+    ];
 }
 
 impl fmt::Display for Kind {
@@ -45,6 +55,7 @@ impl fmt::Display for Kind {
             Self::Natural => "natural",
             Self::Plain => "plain",
             Self::Copies => "copies",
+            Self::Variants => "variants",
             Self::Boilerplate => "boilerplate",
             Self::Chain => "chain",
             Self::Short => "short",
@@ -191,6 +202,19 @@ impl Corpus {
             Kind::Plain => self.common_text(index),
             Kind::Natural => self.natural_text(index),
             Kind::Copies => self.common_text(0),
+            Kind::Variants => {
+                let mut text = write_text(
+                    &self.vocabulary,
+                    MEDIAN_WORDS as usize,
+                    &mut Random::new(&[self.seed, stream::TEXT, 0]),
+                );
+                let mut random = Random::new(&[self.seed, stream::EDITS, index]);
+                for _ in 0..=random.below(3) {
+                    let at = random.below(text.len());
+                    text[at].word = self.vocabulary.draw(&mut random);
+                }
+                text
+            }
             Kind::Boilerplate => {
                 let half = |stream: u64, index: u64| {
                     let mut random = Random::new(&[self.seed, stream, index]);
@@ -409,11 +433,16 @@ mod tests {
     }
 
     #[test]
-    fn only_neighbours_in_a_chain_are_alike() {
+    fn awkward_texts_are_as_alike_as_they_should_be() {
         let corpus = Corpus::new(Kind::Chain, 500, 1);
         let found =
             Settings::new(0.8).exact(true).plan().unwrap().run((0..500).map(|index| corpus.text(index))).unwrap();
         assert_eq!(found.count_pairs(), 499);
+        let variants = Corpus::new(Kind::Variants, 200, 1);
+        let found =
+            Settings::new(0.7).exact(true).plan().unwrap().run((0..200).map(|index| variants.text(index))).unwrap();
+        assert_eq!(found.count_pairs(), 200 * 199 / 2);
+        assert!(found.summary().classes > 190);
         let halves = Corpus::new(Kind::Boilerplate, 50, 1);
         let found =
             Settings::new(0.3).exact(true).plan().unwrap().run((0..50).map(|index| halves.text(index))).unwrap();

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use lookalike::index::OldItem;
 use lookalike::{Method, Plan, Shard, Sketched, Stage, Watch};
 use lookalike_io::error::Shown;
-use lookalike_io::{Compression, Format, Input, ReadOptions, Reader, read_all};
+use lookalike_io::{Compression, Format, Input, PassedOver, ReadOptions, Reader, can_be_taken_back, read_all};
 
 use crate::against::AgainstIndex;
 use crate::arguments::{InputArguments, ResourceArguments};
@@ -94,7 +94,8 @@ pub(crate) fn read(
     old.extend(index.as_ref().map(|index| index.input.clone()));
     let read_besides = templates(arguments, &resources.tmp())?.into_iter().chain(old.iter().cloned());
     let output_bytes = check_outputs(&read_besides.collect::<Vec<_>>(), &new)?;
-    if let Some(output) = request.output {
+    // A pipe or a device is on no disk.
+    if let Some(output) = request.output.filter(|output| can_be_taken_back(output)) {
         let advice = "name one on another disk; if you know that much will be dropped, write to standard output";
         check_disk(output, output_bytes, "the output", advice)?;
     }
@@ -217,19 +218,26 @@ fn check_records(
 }
 
 /// Says which files of folders are not read.
-fn note_passed_over(files: &[PathBuf], progress: &Progress) {
+fn note_passed_over(over: &PassedOver, progress: &Progress) {
     const SHOWN: usize = 3;
-    if files.is_empty() {
-        return;
+    let listed = |paths: &[PathBuf]| {
+        let names: Vec<String> = paths.iter().take(SHOWN).map(|path| Shown(path).to_string()).collect();
+        let more = if paths.len() > SHOWN { ", …" } else { "" };
+        format!("{} ({}{more})", paths.len(), names.join(", "))
+    };
+    if !over.unknown.is_empty() {
+        progress.note(&format!(
+            "passed over in folders, as their names tell no format: {}; name such files or globs of them, or say what all are \
+             with --input-format",
+            listed(&over.unknown)
+        ));
     }
-    let names: Vec<String> = files.iter().take(SHOWN).map(|file| Shown(file).to_string()).collect();
-    let more = if files.len() > SHOWN { ", …" } else { "" };
-    progress.note(&format!(
-        "passed over in folders, as their names tell no format: {} ({}{more}); name such files or globs of them, or say what \
-         all are with --input-format",
-        files.len(),
-        names.join(", ")
-    ));
+    if !over.links.is_empty() {
+        progress.note(&format!(
+            "passed over in folders, as links are followed to files only: {}; name such folders themselves",
+            listed(&over.links)
+        ));
+    }
 }
 
 /// Whether the shingles of all records are kept. Those of compressed inputs are, if they surely fit: to decompress an input

@@ -209,6 +209,14 @@ impl Records {
         }
     }
 
+    /// Whether a record is called FILE:RECORD, as it has no id: the next file of that name has others that are called so.
+    pub(crate) fn is_called_by_place(&self, record: usize) -> bool {
+        let (at, index) = self.find(record);
+        let stretch = &self.stretches[at];
+        let is_file = matches!(self.inputs[stretch.input].format, Format::Text | Format::Html);
+        !is_file && stretch.ids.get(index).is_none()
+    }
+
     /// Where a record stands: FILE:RECORD, counted from 1; FILE where a file is a record.
     fn place(&self, record: usize) -> String {
         let (at, index) = self.find(record);

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::Write;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -121,13 +121,14 @@ impl WorkPlace {
         let is_private = inputs.iter().any(Input::is_copy);
         let nonce = if is_private { std::process::id() } else { 0 };
         let command = Stamp::of(&format!("{} {settings} {output:?} {names:?} {nonce}", identity.command));
-        let parent = match (tmp, &output) {
-            (Some(tmp), _) => tmp.to_path_buf(),
-            (None, Some(output)) => output.parent().unwrap_or(Path::new("/")).to_path_buf(),
-            (None, None) => std::env::temp_dir(),
+        let name = format!(".lookalike-{:016x}", command.0 as u64);
+        let path = match (tmp, &output) {
+            (Some(tmp), _) => tmp.join(name),
+            (None, Some(output)) => output.parent().unwrap_or(Path::new("/")).join(name),
+            // Where everybody's temporary files are, everybody has names of their own.
+            (None, None) => std::env::temp_dir().join(format!("{name}-{}", own_user())),
         };
         let stamp = Stamp::of(&format!("{settings} {seen:?}"));
-        let path = parent.join(format!(".lookalike-{:016x}", command.0 as u64));
         Ok(Self { path, stamp, seen, is_private, restart, is_shared: false })
     }
 
@@ -159,6 +160,7 @@ impl WorkPlace {
         made.with_context(|| {
             format!("cannot make the folder {} for work files; name another place with --tmp", Shown(path))
         })?;
+        refuse_foreign(path)?;
         let lock = File::create(path.join(LOCK)).with_context(|| format!("cannot write to {}", Shown(path)))?;
         let locked = if self.is_shared { lock.try_lock_shared() } else { lock.try_lock() };
         if locked.is_err() {
@@ -180,6 +182,23 @@ impl WorkPlace {
         }
         Ok(work)
     }
+}
+
+/// Refuses a link, and a folder that somebody else has put there: files are written and removed inside.
+fn refuse_foreign(path: &Path) -> Result<()> {
+    let there = fs::symlink_metadata(path)?;
+    if !there.is_dir() || there.uid() != own_user() {
+        bail!(
+            "{} is no folder of this user, and work files would go there; name another place with --tmp",
+            Shown(path)
+        );
+    }
+    Ok(())
+}
+
+/// The user as whom the program runs.
+fn own_user() -> u32 {
+    rustix::process::geteuid().as_raw()
 }
 
 /// Lets the program have as many files open as the system allows at all: every work file stays open, and by default a program
@@ -355,5 +374,22 @@ mod tests {
         };
         assert_eq!(place(0).path, place(0).path);
         assert_ne!(place(0).path, place(1).path);
+    }
+
+    /// A folder for everybody's temporary files is one where anybody can have put something under the name before.
+    #[test]
+    fn a_folder_of_somebody_else_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let [own, link, others] = ["own", "link", "others"].map(|name| folder.path().join(name));
+        fs::create_dir(&own).unwrap();
+        assert!(refuse_foreign(&own).is_ok());
+        std::os::unix::fs::symlink(&own, &link).unwrap();
+        let refused = refuse_foreign(&link).unwrap_err().to_string();
+        assert!(refused.contains("is no folder of this user") && refused.contains("--tmp"), "{refused}");
+        // Only the superuser can make one that is another user's.
+        fs::create_dir(&others).unwrap();
+        if std::os::unix::fs::chown(&others, Some(own_user() + 1), None).is_ok() {
+            assert!(refuse_foreign(&others).is_err());
+        }
     }
 }

@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use lookalike::RecordNumber;
-use tempfile::TempPath;
+use tempfile::NamedTempFile;
 
 use crate::compression::{Compression, open_decompressed, read_error};
 use crate::error::{Error, Result, Shown};
@@ -33,7 +34,7 @@ pub struct Input {
     pub size: u64,
     modified: Option<SystemTime>,
     /// Removes a private copy with the last input that refers to it.
-    copy: Option<Arc<TempPath>>,
+    copy: Option<Arc<NamedTempFile>>,
 }
 
 /// Decompressed bytes that are looked at to tell a format.
@@ -48,7 +49,7 @@ impl Input {
             Self::look_at(path.into(), path, relative, format, None)
         } else {
             let copy = spool(&mut file, path, tmp_dir)?;
-            Self::look_at(copy.to_path_buf(), path, relative, format, Some(Arc::new(copy)))
+            Self::look_at(copy.path().to_path_buf(), path, relative, format, Some(Arc::new(copy)))
         }
     }
 
@@ -57,7 +58,7 @@ impl Input {
     pub fn from_stream(stream: &mut dyn Read, format: Option<Format>, tmp_dir: &Path) -> Result<Self> {
         let name = Path::new(STDIN);
         let copy = spool(stream, name, tmp_dir)?;
-        Self::look_at(copy.to_path_buf(), name, name, format, Some(Arc::new(copy)))
+        Self::look_at(copy.path().to_path_buf(), name, name, format, Some(Arc::new(copy)))
     }
 
     fn look_at(
@@ -65,7 +66,7 @@ impl Input {
         name: &Path,
         relative: &Path,
         format: Option<Format>,
-        copy: Option<Arc<TempPath>>,
+        copy: Option<Arc<NamedTempFile>>,
     ) -> Result<Self> {
         let metadata = path.metadata().map_err(|error| unreadable(name, error))?;
         if metadata.len() > RecordNumber::MAX_POSITION {
@@ -181,15 +182,21 @@ fn unreadable(name: &Path, error: io::Error) -> Error {
     Error::io("cannot read", name, error).advise(advice)
 }
 
-/// Copies a stream to its end into a private file.
-fn spool(stream: &mut dyn Read, name: &Path, tmp_dir: &Path) -> Result<TempPath> {
+/// What private copies are called, before some letters.
+const COPY_PREFIX: &str = ".lookalike-input.";
+
+/// Copies a stream to its end into a private file. It is locked for as long as it is in use.
+fn spool(stream: &mut dyn Read, name: &Path, tmp_dir: &Path) -> Result<NamedTempFile> {
     let cannot_write = |error| {
         Error::io("cannot write a private copy to", tmp_dir, error).advise(format!(
             "{} is copied there because it can be read only once; name another folder with --tmp",
             Shown(name)
         ))
     };
-    let mut copy = tempfile::Builder::new().prefix(".lookalike-input.").tempfile_in(tmp_dir).map_err(cannot_write)?;
+    remove_abandoned_copies(tmp_dir);
+    let mut copy = tempfile::Builder::new().prefix(COPY_PREFIX).tempfile_in(tmp_dir).map_err(cannot_write)?;
+    // Where files cannot be locked, an abandoned copy cannot be told from one in use, and is left.
+    let _ = copy.as_file().try_lock();
     let mut buffer = vec![0; 1 << 20];
     loop {
         match stream.read(&mut buffer) {
@@ -199,7 +206,25 @@ fn spool(stream: &mut dyn Read, name: &Path, tmp_dir: &Path) -> Result<TempPath>
             Err(error) => return Err(Error::io("cannot read", name, error)),
         }
     }
-    Ok(copy.into_temp_path())
+    Ok(copy)
+}
+
+/// Removes private copies that programs left which were killed: those that nobody has locked, if they are not so new that
+/// somebody may be about to.
+fn remove_abandoned_copies(folder: &Path) {
+    const NEW: Duration = Duration::from_secs(60);
+    for entry in folder.read_dir().into_iter().flatten().flatten() {
+        let is_copy = entry.file_name().as_bytes().starts_with(COPY_PREFIX.as_bytes());
+        let is_old = || {
+            let changed = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+            changed.and_then(|changed| changed.elapsed().ok()).is_some_and(|age| age > NEW)
+        };
+        let is_unused = || File::open(entry.path()).is_ok_and(|file| file.try_lock().is_ok());
+        if is_copy && entry.file_type().is_ok_and(|kind| kind.is_file()) && is_old() && is_unused() {
+            // Whoever cannot remove it loses nothing but room.
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
 }
 
 fn read_up_to(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {

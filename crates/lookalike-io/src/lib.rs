@@ -72,7 +72,7 @@ pub use options::{FieldPath, Format, OnError, ReadOptions};
 pub use output::{AtomicFile, FinishedFile, can_be_taken_back, check_writable, remove_abandoned};
 pub use output_plan::{is_folder_output, plan_outputs, refuse_overwriting};
 pub use parsed::{BadRecord, Ids, Parsed, RawSpan};
-pub use resolve::{Inputs, passed_over};
+pub use resolve::{Inputs, PassedOver, passed_over};
 pub use rewrite::{Rewrite, is_copied, read_start, rewrite, rewrite_to_file};
 pub use source::Reader;
 

@@ -61,23 +61,35 @@ impl Inputs {
     }
 }
 
-/// The files in these folders whose names tell no format, so that they are passed over.
-pub fn passed_over(arguments: &[PathBuf], format: Option<Format>) -> Result<Vec<PathBuf>> {
-    let mut over = Vec::new();
-    if format.is_none() {
-        for folder in arguments.iter().filter(|argument| argument.is_dir()) {
-            let mut all = Vec::new();
-            walk(folder, Path::new(""), |_| true, &mut all)?;
-            over.extend(all.into_iter().filter(|file| format_by_name(file).is_none()).map(|file| folder.join(file)));
-        }
+/// What is in folders that are read, and is not read itself.
+#[derive(Debug, Default)]
+pub struct PassedOver {
+    /// Files whose names tell no format.
+    pub unknown: Vec<PathBuf>,
+    /// Links that lead to no file.
+    pub links: Vec<PathBuf>,
+}
+
+/// What is passed over in these folders.
+pub fn passed_over(arguments: &[PathBuf], format: Option<Format>) -> Result<PassedOver> {
+    let mut over = PassedOver::default();
+    for folder in arguments.iter().filter(|argument| argument.is_dir()) {
+        let mut listed = Listed::default();
+        walk(folder, Path::new(""), &mut listed)?;
+        let is_unknown = |file: &PathBuf| format.is_none() && format_by_name(file).is_none();
+        over.unknown.extend(listed.files.into_iter().filter(is_unknown).map(|file| folder.join(file)));
+        over.links.extend(listed.links.into_iter().map(|link| folder.join(link)));
     }
-    over.sort();
+    over.unknown.sort();
+    over.links.sort();
     Ok(over)
 }
 
 fn resolve_folder(folder: &Path, format: Option<Format>, tmp_dir: &Path, inputs: &mut Vec<Input>) -> Result<()> {
-    let mut found = Vec::new();
-    walk(folder, Path::new(""), |file| format.is_some() || format_by_name(file).is_some(), &mut found)?;
+    let mut listed = Listed::default();
+    walk(folder, Path::new(""), &mut listed)?;
+    let mut found = listed.files;
+    found.retain(|file| format.is_some() || format_by_name(file).is_some());
     if found.is_empty() {
         let advice = match format {
             Some(_) => "name a folder with files that are not hidden",
@@ -96,9 +108,16 @@ fn resolve_folder(folder: &Path, format: Option<Format>, tmp_dir: &Path, inputs:
     Ok(())
 }
 
-/// Lists the files under a folder that are wanted. Links to files are followed, links to folders are not: they can go round in
-/// circles.
-fn walk(root: &Path, under: &Path, is_wanted: impl Fn(&Path) -> bool + Copy, found: &mut Vec<PathBuf>) -> Result<()> {
+/// What is under a folder.
+#[derive(Default)]
+struct Listed {
+    files: Vec<PathBuf>,
+    /// Links that lead to no file.
+    links: Vec<PathBuf>,
+}
+
+/// Lists what is under a folder. Links to files are followed, links to folders are not: they can go round in circles.
+fn walk(root: &Path, under: &Path, listed: &mut Listed) -> Result<()> {
     let folder = root.join(under);
     let cannot_list = |error| Error::io("cannot list", &folder, error).advise("check its permissions");
     for entry in folder.read_dir().map_err(cannot_list)? {
@@ -110,9 +129,11 @@ fn walk(root: &Path, under: &Path, is_wanted: impl Fn(&Path) -> bool + Copy, fou
         let relative = under.join(&name);
         let kind = entry.file_type().map_err(cannot_list)?;
         if kind.is_dir() {
-            walk(root, &relative, is_wanted, found)?;
-        } else if is_wanted(&relative) && (kind.is_file() || entry.path().is_file()) {
-            found.push(relative);
+            walk(root, &relative, listed)?;
+        } else if kind.is_file() || entry.path().is_file() {
+            listed.files.push(relative);
+        } else if kind.is_symlink() {
+            listed.links.push(relative);
         }
     }
     Ok(())
@@ -297,8 +318,15 @@ mod tests {
     fn what_folders_hold_besides_is_told() {
         let tree = tree();
         let over = |format| passed_over(&[tree.path().into(), tree.path().join("a.jsonl")], format).unwrap();
-        assert_eq!(over(None), [tree.path().join("notes.bin")]);
-        assert!(over(Some(Format::Lines)).is_empty());
+        assert_eq!(over(None).unknown, [tree.path().join("notes.bin")]);
+        assert!(over(Some(Format::Lines)).unknown.is_empty() && over(None).links.is_empty());
+        // A link to a file is the file; one to a folder, or to nothing, is left alone.
+        for (link, to) in [("file.jsonl", "a.jsonl"), ("folder", "a"), ("gone.jsonl", "nowhere")] {
+            std::os::unix::fs::symlink(to, tree.path().join(link)).unwrap();
+        }
+        for format in [None, Some(Format::Lines)] {
+            assert_eq!(over(format).links, ["folder", "gone.jsonl"].map(|link| tree.path().join(link)));
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use lookalike::index::is_index;
 use lookalike_io::error::Shown;
-use lookalike_io::{FieldPath, Format, Input, Inputs, OnError, ReadOptions, passed_over};
+use lookalike_io::{FieldPath, Format, Input, Inputs, OnError, PassedOver, ReadOptions, passed_over};
 
 use crate::boilerplate::Commonness;
 use crate::stdin::Stdin;
@@ -117,11 +117,13 @@ impl InputArguments {
         Ok((old, new))
     }
 
-    /// The files in folders that are passed over because their names tell no format.
-    pub(crate) fn passed_over(&self) -> Result<Vec<PathBuf>> {
+    /// What is passed over in folders.
+    pub(crate) fn passed_over(&self) -> Result<PassedOver> {
         let mut over = passed_over(&self.inputs, self.read.input_format)?;
         if self.against_index().is_none() {
-            over.append(&mut passed_over(&self.against, self.read.input_format)?);
+            let of_old = passed_over(&self.against, self.read.input_format)?;
+            over.unknown.extend(of_old.unknown);
+            over.links.extend(of_old.links);
         }
         Ok(over)
     }

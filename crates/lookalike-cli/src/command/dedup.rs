@@ -186,6 +186,9 @@ pub(super) fn run_part(arguments: &DedupArguments, global: &GlobalArguments, par
         // In full: rounded, it would not keep as many.
         progress.note(&format!("a threshold of {threshold} keeps {} records", found.outcome.summary().kept));
     }
+    if let Some(index) = &index {
+        check_names(index, &found, &progress)?;
+    }
     let (outcome, records) = (&found.outcome, &found.records);
 
     // Lists first: a reader of the records who has seen enough must not cost them.
@@ -227,6 +230,32 @@ pub(super) fn run_part(arguments: &DedupArguments, global: &GlobalArguments, par
         found.settle();
     }
     Ok(if output.check && has_duplicates { Exit::No } else { Exit::Done })
+}
+
+/// Looks whether the index has items that are called like records to be added, which would take their place: refused where a
+/// record is only called by where it stands, and told where it has that id.
+fn check_names(index: &Index, found: &Found, progress: &Progress) -> Result<()> {
+    let snapshot = index.snapshot();
+    let without_added = found.addition.as_deref().map(|addition| snapshot.without_addition(addition)).transpose()?;
+    let snapshot = without_added.flatten().unwrap_or(snapshot);
+    let mut replaced = 0;
+    for record in found.outcome.kept() {
+        let name = found.records.name(record);
+        if snapshot.get(&name)?.is_none() {
+            continue;
+        }
+        if found.records.is_called_by_place(record) {
+            bail!(
+                "the index has an item {name:?} already, which this record without an id would replace; name the field with the \
+                 ids (--id), or call the file by another name"
+            );
+        }
+        replaced += 1;
+    }
+    if replaced > 0 {
+        progress.note(&format!("{replaced} items of the index have the ids of kept records, and are replaced by them"));
+    }
+    Ok(())
 }
 
 /// Takes the records that were kept into an index.

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::folder::Folder;
+use crate::packing::write_parquet;
 use crate::texts::{FERRY, LATE_FERRY, LIBRARY, jsonl};
 
 fn with_duplicates() -> Folder {
@@ -123,7 +124,18 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     let long_id = |id: usize| format!("{id:0>300}");
     let folder = Folder::with("same.jsonl", (0..400).map(|id| jsonl(&[(&long_id(id), FERRY)])).collect::<String>());
     folder.write("different.jsonl", (0..1_000).map(|id| jsonl(&[(&long_id(id), &id.to_string())])).collect::<String>());
+    // What is packed must not become small.
+    let number = |id: usize| format!("{:x}", (id as u128 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835));
+    let odd_id = |id: usize| (0..10).map(|at| number(1_000 * at + id)).collect::<String>();
+    let rows: Vec<(String, String)> = (0..1_000).map(|id| (odd_id(id), id.to_string())).collect();
+    let rows: Vec<(&str, &str)> = rows.iter().map(|(id, text)| (id.as_str(), text.as_str())).collect();
+    write_parquet(&folder.path("different.parquet"), &rows);
+    let same: String = rows.iter().map(|(id, _)| jsonl(&[(id, FERRY)])).collect();
+    folder.write("odd.jsonl", same);
     for arguments in [
+        "dedup different.parquet",
+        "dedup different.parquet --annotate",
+        "groups odd.jsonl --format parquet",
         "dedup different.jsonl",
         "dedup different.jsonl --annotate",
         "pairs same.jsonl",

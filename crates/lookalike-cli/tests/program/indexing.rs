@@ -133,6 +133,30 @@ fn what_was_kept_is_added() {
     assert_eq!(folder.text("out.jsonl"), "");
 }
 
+/// What has no ids is called by where it stands, and the next file may have the same name.
+#[test]
+fn what_is_added_takes_the_place_of_nothing_in_silence() {
+    let record = |id: &str, text: &str| format!("{{{id}\"text\":\"{text}\"}}\n");
+    let (first, second) = ("one two three four five six seven", "a b c d e f g h i j k");
+    let folder = Folder::with("nothing.jsonl", "");
+    folder.done("index build i nothing.jsonl");
+    let add = |text: &str, id: &str| {
+        let run = folder.run_with_stdin("dedup --against i --add", record(id, text).as_bytes());
+        (run.status, run.stderr)
+    };
+    assert_eq!(add(first, "").0, Some(0));
+    let (status, why) = add(second, "");
+    assert!(status == Some(2) && why.contains("an item \"-:1\" already") && why.contains("--id"), "{why}");
+    assert!(folder.done("index info i --json").text().contains("\"items\":1"), "nothing has changed");
+    // The same again is no other.
+    assert_eq!(add(first, "").0, Some(0));
+    // An id is meant.
+    assert_eq!(add(second, "\"id\":\"x\",").0, Some(0));
+    let (status, note) = add("quite something else than all that there was before", "\"id\":\"x\",");
+    assert!(status == Some(0) && note.contains("1 items of the index have the ids of kept records"), "{note}");
+    assert!(folder.done("index info i --json").text().contains("\"items\":2"));
+}
+
 /// A run that was killed when all was added, or that somebody tries again, must not write that nothing is new.
 #[test]
 fn what_was_added_is_added_again_with_the_same_output() {

@@ -151,6 +151,9 @@ fn links_lead_to_outputs_and_stay() {
     let run = folder.command("dedup in.jsonl -o out.jsonl --dropped stdout -q").stdout(log).status().unwrap();
     assert!(run.success() && folder.path("stdout").is_symlink());
     assert_eq!(folder.text("log"), "2\t1\t1.000000\n");
+    // A pipe is on no disk that could be full.
+    let run = folder.run("dedup in.jsonl -o /dev/stdout -q");
+    assert_eq!((run.status, run.text().lines().count()), (Some(0), 1), "{}", run.stderr);
     // A link to the input is the input.
     symlink("in.jsonl", folder.path("link.jsonl")).unwrap();
     assert!(folder.run("dedup in.jsonl -o link.jsonl").stderr.contains("is one of the inputs"));

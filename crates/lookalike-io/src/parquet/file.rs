@@ -1,7 +1,7 @@
 //! A Parquet file on disk, whose footer has been read.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
@@ -69,6 +69,23 @@ pub(super) fn open(path: &Path) -> Result<File> {
 /// An error of the Parquet library about a file.
 pub(super) fn damaged(path: &Path, what: &str, error: &ParquetError) -> Error {
     Error::new(format!("{what} ({error})")).at_file(path).advise("copy or download the file again, or leave it out")
+}
+
+/// The error of the operating system that the Parquet library met while it wrote, if it was one: files are read by the same
+/// library, but not so that a pipe is closed or a disk full.
+pub(super) fn write_failure(error: &ParquetError) -> Option<io::Error> {
+    let ParquetError::External(source) = error else { return None };
+    let source = source.downcast_ref::<io::Error>()?;
+    let is_of_output = matches!(
+        source.kind(),
+        ErrorKind::BrokenPipe
+            | ErrorKind::StorageFull
+            | ErrorKind::QuotaExceeded
+            | ErrorKind::FileTooLarge
+            | ErrorKind::WriteZero
+    );
+    // It cannot be taken out of where it is.
+    is_of_output.then(|| source.raw_os_error().map_or_else(|| source.kind().into(), io::Error::from_raw_os_error))
 }
 
 /// Does something with a file, and makes an error of a panic: the Parquet and Arrow libraries panic on some damaged

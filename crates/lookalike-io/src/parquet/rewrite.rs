@@ -26,7 +26,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{Type, TypePtr};
 
-use super::file::{ParquetFile, damaged, open, without_panic};
+use super::file::{ParquetFile, damaged, open, without_panic, write_failure};
 use crate::annotation::Annotation;
 use crate::error::{Error, Result};
 
@@ -65,7 +65,10 @@ fn copy_file(
     mut annotations: Option<&mut dyn Iterator<Item = Annotation>>,
 ) -> Result<()> {
     let path = file.path.as_path();
-    let failed = |error: ParquetError| damaged(path, "this Parquet file cannot be copied", &error);
+    let failed = |error: ParquetError| match write_failure(&error) {
+        Some(failure) => Error::sink(failure),
+        None => damaged(path, "this Parquet file cannot be copied", &error),
+    };
     let reader = SerializedFileReader::new(open(path)?).map_err(failed)?;
     let descriptor = file.metadata.parquet_schema();
     let mut schema = descriptor.root_schema_ptr();

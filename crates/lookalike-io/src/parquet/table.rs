@@ -10,6 +10,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 
+use super::file::write_failure;
 use crate::error::{Error, Result};
 
 /// Rows gathered before they are encoded.
@@ -124,8 +125,11 @@ impl<W: Write + Send> ResultTable<W> {
 }
 
 fn unwritten(error: parquet::errors::ParquetError) -> Error {
-    Error::new(format!("the Parquet table cannot be written ({error})"))
-        .advise("check the space that is left where it goes")
+    match write_failure(&error) {
+        Some(failure) => Error::sink(failure),
+        None => Error::new(format!("the Parquet table cannot be written ({error})"))
+            .advise("check the space that is left where it goes"),
+    }
 }
 
 #[cfg(test)]
