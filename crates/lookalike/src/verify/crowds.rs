@@ -18,9 +18,13 @@ use crate::error::Result;
 use crate::group::EarlyDecisions;
 use crate::watch::check_cancelled;
 
-/// Members of crowded buckets that are looked at together. Those among them that are not dropped for an earlier one are
-/// compared with each other.
-const AT_ONCE: usize = 512;
+/// Members of crowded buckets that are looked at together, at first. Those among them that are not dropped for an earlier one
+/// are compared with each other.
+const FEW: usize = 512;
+/// The same where nearly all are dropped for earlier ones: reading many texts again at once takes less time.
+const MANY: usize = 16 * FEW;
+/// What the sets of those that are looked at together take at most, but for the last.
+const ROUND_BYTES: u64 = 64 << 20;
 
 /// Looks at the pairs of crowded buckets, in keep order.
 pub(super) struct InCrowds<'a> {
@@ -32,6 +36,8 @@ pub(super) struct InCrowds<'a> {
     /// Of classes that are kept and have been compared.
     sets: DistinctSets,
     held_bytes: u64,
+    /// How many members are looked at together.
+    at_once: usize,
     /// Comparisons of two sketches, and how many of them passed.
     pub(super) comparisons: u64,
     pub(super) candidates: u64,
@@ -67,7 +73,7 @@ impl<'a> InCrowds<'a> {
     pub(super) fn new(verifier: &'a Verifier<'a>, crowds: &'a Crowds, threshold: f64) -> Self {
         let sets = DistinctSets::none(verifier.collection, verifier.classes);
         let kept = vec![Vec::new(); crowds.len()];
-        Self { verifier, crowds, threshold, kept, sets, held_bytes: 0, comparisons: 0, candidates: 0 }
+        Self { verifier, crowds, threshold, kept, sets, held_bytes: 0, at_once: FEW, comparisons: 0, candidates: 0 }
     }
 
     /// Decides these classes, and gives back the pairs of crowded buckets that are alike and matter. `listed` are the other
@@ -82,11 +88,16 @@ impl<'a> InCrowds<'a> {
         let mut listed = listed;
         let mut start = classes.start;
         while start < classes.end {
-            let (mut end, mut members) = (start, Vec::new());
+            let (mut end, mut members, mut bytes) = (start, Vec::new(), 0);
+            let most_bytes = ROUND_BYTES.min(self.verifier.collection.resources().room / 4);
             // Old and new ones are not looked at together: the old ones are kept already.
             let is_old = |class: u32| decisions.is_old(self.verifier.classes, class);
-            while end < classes.end && members.len() < AT_ONCE && is_old(end) == is_old(start) {
-                members.extend(Some(end).filter(|class| !self.crowds.of(*class).is_empty()));
+            let is_full = |members: &[u32], bytes: u64| members.len() == self.at_once || bytes > most_bytes;
+            while end < classes.end && !is_full(&members, bytes) && is_old(end) == is_old(start) {
+                if !self.crowds.of(end).is_empty() {
+                    members.push(end);
+                    bytes += self.verifier.set_bytes(end);
+                }
                 end += 1;
             }
             let (listed_here, behind) = listed.split_at(listed.partition_point(|edge| edge.right < end));
@@ -120,6 +131,7 @@ impl<'a> InCrowds<'a> {
         if !is_old {
             self.compare_with_kept(&mut round, &members)?;
             let (dropped, open): (Vec<u32>, Vec<u32>) = members.iter().partition(|class| round.is_dropped(**class));
+            self.at_once = if 16 * open.len() < members.len() { (2 * self.at_once).min(MANY) } else { FEW };
             self.compare_with_each_other(&mut round, &open, listed, decisions)?;
             let kept: Vec<u32> = open.into_iter().filter(|class| !round.is_dropped(*class)).collect();
             self.compare_with_new_keepers(&mut round, &kept, &dropped)?;
@@ -220,6 +232,10 @@ impl<'a> InCrowds<'a> {
 
     /// Those of these classes, which ascend, that are in the round, before a class, and in a bucket with it.
     fn earlier_in_round(&self, class: u32, from: u32, among: &[u32], lefts: &mut Vec<u32>) {
+        // Mostly there are none.
+        if among.is_empty() {
+            return;
+        }
         for bucket in self.crowds.of(class) {
             let members = self.crowds.lefts(*bucket);
             let members = &members[members.partition_point(|left| *left < from)..];
