@@ -107,4 +107,8 @@ impl<S: Supply> Supply for ItemsFirst<'_, S> {
         }
         self.records.supply(of_records, &|first, lists| take(count + first, lists))
     }
+
+    fn goes_through_all(&self) -> bool {
+        self.records.goes_through_all()
+    }
 }

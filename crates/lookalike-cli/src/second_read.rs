@@ -2,7 +2,7 @@
 //! keeping the shingles of all.
 
 use lookalike::{Asked, Error, ErrorKind, Plan, ShingleLists, Supply, Take};
-use lookalike_io::{Reader, Run, Wanted, read_again};
+use lookalike_io::{Compression, Format, Input, Reader, Run, Wanted, read_again};
 
 use crate::interrupt;
 use crate::names::Records;
@@ -54,5 +54,11 @@ impl Supply for SecondRead<'_> {
             Failure::Reading(error) if error.is_cancelled() => Error::cancelled(),
             Failure::Reading(error) => Error::supply(error.to_string()),
         })
+    }
+
+    fn goes_through_all(&self) -> bool {
+        // Of Parquet, whole row groups are read.
+        let is_packed = |input: &Input| input.compression != Compression::None || input.format == Format::Parquet;
+        self.reader.inputs().iter().any(is_packed)
     }
 }

@@ -331,6 +331,12 @@ impl<'a> Collection<'a> {
         })
     }
 
+    /// Whether it costs much to ask for the shingles of a few records: [`crate::Supply::goes_through_all`].
+    pub(crate) fn is_supplied_in_bulk(&self) -> bool {
+        let keeps = self.parts.iter().any(|part| part.sketched.shingles.is_some());
+        !keeps && self.resources.supply.is_some_and(|supply| supply.goes_through_all())
+    }
+
     /// Supplies shingles that were kept.
     fn supply_kept(&self, records: &[u32], take: &Take<'_>) -> Result<()> {
         const RECORDS_IN_A_RUN: usize = 1024;

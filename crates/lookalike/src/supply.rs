@@ -23,6 +23,12 @@ pub trait Supply: Sync {
     /// Hands the shingles of every record asked for to `take`, in runs, on any threads, in any order. Records are asked
     /// for in input order.
     fn supply(&self, asked: &[Asked], take: &Take<'_>) -> Result<()>;
+
+    /// Whether every call goes through what stands before the records too, as where inputs are compressed: then many should be
+    /// asked for at once.
+    fn goes_through_all(&self) -> bool {
+        false
+    }
 }
 
 /// The shingles of several records, one after another, as a [`crate::Shingler`] gives them.

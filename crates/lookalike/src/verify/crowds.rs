@@ -38,6 +38,8 @@ pub(super) struct InCrowds<'a> {
     held_bytes: u64,
     /// How many members are looked at together.
     at_once: usize,
+    /// Whether as many sets as there is room for are loaded at once.
+    is_in_bulk: bool,
     /// Comparisons of two sketches, and how many of them passed.
     pub(super) comparisons: u64,
     pub(super) candidates: u64,
@@ -59,6 +61,12 @@ struct Candidates {
     pairs: Vec<(u32, u32)>,
 }
 
+impl Candidates {
+    fn classes(&self) -> impl Iterator<Item = u32> {
+        self.pairs.iter().flat_map(|(left, right)| [*left, *right])
+    }
+}
+
 impl Round {
     fn is_dropped(&self, class: u32) -> bool {
         self.is_dropped[(class - self.classes.start) as usize]
@@ -72,8 +80,18 @@ impl Round {
 impl<'a> InCrowds<'a> {
     pub(super) fn new(verifier: &'a Verifier<'a>, crowds: &'a Crowds, threshold: f64) -> Self {
         let sets = DistinctSets::none(verifier.collection, verifier.classes);
-        let kept = vec![Vec::new(); crowds.len()];
-        Self { verifier, crowds, threshold, kept, sets, held_bytes: 0, at_once: FEW, comparisons: 0, candidates: 0 }
+        Self {
+            verifier,
+            crowds,
+            threshold,
+            kept: vec![Vec::new(); crowds.len()],
+            sets,
+            held_bytes: 0,
+            at_once: FEW,
+            is_in_bulk: verifier.collection.is_supplied_in_bulk(),
+            comparisons: 0,
+            candidates: 0,
+        }
     }
 
     /// Decides these classes, and gives back the pairs of crowded buckets that are alike and matter. `listed` are the other
@@ -89,10 +107,12 @@ impl<'a> InCrowds<'a> {
         let mut start = classes.start;
         while start < classes.end {
             let (mut end, mut members, mut bytes) = (start, Vec::new(), 0);
-            let most_bytes = ROUND_BYTES.min(self.verifier.collection.resources().room / 4);
+            let room = self.verifier.collection.resources().room / 4;
+            let (most, most_bytes) =
+                if self.is_in_bulk { (usize::MAX, room) } else { (self.at_once, ROUND_BYTES.min(room)) };
             // Old and new ones are not looked at together: the old ones are kept already.
             let is_old = |class: u32| decisions.is_old(self.verifier.classes, class);
-            let is_full = |members: &[u32], bytes: u64| members.len() == self.at_once || bytes > most_bytes;
+            let is_full = |members: &[u32], bytes: u64| members.len() == most || bytes > most_bytes;
             while end < classes.end && !is_full(&members, bytes) && is_old(end) == is_old(start) {
                 if !self.crowds.of(end).is_empty() {
                     members.push(end);
@@ -129,6 +149,9 @@ impl<'a> InCrowds<'a> {
         let is_old = decisions.is_old(self.verifier.classes, round.classes.start);
         // Old records stay, whatever they are like.
         if !is_old {
+            if self.is_in_bulk {
+                self.load(&mut round, members.iter().copied())?;
+            }
             self.compare_with_kept(&mut round, &members)?;
             let (dropped, open): (Vec<u32>, Vec<u32>) = members.iter().partition(|class| round.is_dropped(**class));
             self.at_once = if 16 * open.len() < members.len() { (2 * self.at_once).min(MANY) } else { FEW };
@@ -170,9 +193,8 @@ impl<'a> InCrowds<'a> {
         let from = round.classes.start;
         let candidates = self.candidates(open, |class, lefts| self.earlier_in_round(class, from, open, lefts));
         self.comparisons += candidates.comparisons;
-        self.load(round, &candidates.pairs)?;
+        self.load(round, candidates.classes())?;
         let (mut listed, mut candidates) = (listed, candidates.pairs.as_slice());
-        let mut overlap = Overlap::default();
         for class in round.classes.clone() {
             let (here, behind) = listed.split_at(listed.partition_point(|edge| edge.right <= class));
             listed = behind;
@@ -184,16 +206,15 @@ impl<'a> InCrowds<'a> {
             }
             let (here, behind) = candidates.split_at(candidates.partition_point(|(_, right)| *right <= class));
             candidates = behind;
-            for pair in here.iter().copied() {
-                if round.is_dropped(pair.0) {
-                    continue;
-                }
-                let similarity = self.verifier.likeness.between(&self.sets, pair, &mut overlap);
-                self.candidates += 1;
-                if similarity >= self.threshold {
-                    round.drop(class);
-                    round.edges.push(Edge { left: pair.0, right: pair.1, similarity });
-                }
+            let pairs: Vec<(u32, u32)> = here.iter().copied().filter(|(left, _)| !round.is_dropped(*left)).collect();
+            if pairs.is_empty() {
+                continue;
+            }
+            let edges = self.find_alike(&pairs)?;
+            self.candidates += pairs.len() as u64;
+            if !edges.is_empty() {
+                round.drop(class);
+                round.edges.extend(edges);
             }
         }
         Ok(())
@@ -266,27 +287,32 @@ impl<'a> InCrowds<'a> {
 
     /// Those of these pairs that are alike.
     fn verify(&mut self, round: &mut Round, Candidates { comparisons, pairs }: Candidates) -> Result<Vec<Edge>> {
-        self.load(round, &pairs)?;
+        let candidates = Candidates { comparisons, pairs };
+        self.load(round, candidates.classes())?;
         self.comparisons += comparisons;
-        self.candidates += pairs.len() as u64;
-        let (sets, verifier, threshold) = (&self.sets, self.verifier, self.threshold);
-        let edges = pairs
-            .par_chunks(PIECE)
-            .map_init(Overlap::default, |overlap, piece| {
-                check_cancelled(verifier.watch)?;
-                let edges = piece.iter().map(|(left, right)| {
-                    let similarity = verifier.likeness.between(sets, (*left, *right), overlap);
-                    Edge { left: *left, right: *right, similarity }
-                });
-                Ok(edges.filter(|edge| edge.similarity >= threshold).collect::<Vec<_>>())
-            })
-            .collect::<Result<Vec<_>>>()?;
+        self.candidates += candidates.pairs.len() as u64;
+        self.find_alike(&candidates.pairs)
+    }
+
+    /// Those of these pairs that are alike, by sets that are loaded.
+    fn find_alike(&self, pairs: &[(u32, u32)]) -> Result<Vec<Edge>> {
+        let of_piece = |overlap: &mut Overlap, piece: &[(u32, u32)]| {
+            check_cancelled(self.verifier.watch)?;
+            let edges = piece.iter().map(|(left, right)| {
+                let similarity = self.verifier.likeness.between(&self.sets, (*left, *right), overlap);
+                Edge { left: *left, right: *right, similarity }
+            });
+            Ok(edges.filter(|edge| edge.similarity >= self.threshold).collect::<Vec<_>>())
+        };
+        if pairs.len() <= PIECE {
+            return of_piece(&mut Overlap::default(), pairs);
+        }
+        let edges = pairs.par_chunks(PIECE).map_init(Overlap::default, of_piece).collect::<Result<Vec<_>>>()?;
         Ok(edges.concat())
     }
 
-    /// Loads the sets of these pairs, as far as they are not here.
-    fn load(&mut self, round: &mut Round, pairs: &[(u32, u32)]) -> Result<()> {
-        let classes = pairs.iter().flat_map(|(left, right)| [*left, *right]);
+    /// Loads the sets of these classes, as far as they are not here.
+    fn load(&mut self, round: &mut Round, classes: impl Iterator<Item = u32>) -> Result<()> {
         let mut asked: Vec<u32> = classes.filter(|class| !self.sets.holds(*class)).collect();
         asked.sort_unstable();
         asked.dedup();

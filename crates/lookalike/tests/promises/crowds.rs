@@ -1,10 +1,11 @@
 //! Where nobody asks for pairs, most pairs of crowded buckets are not looked at; who is kept for whom is the same.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lookalike::{
-    Batch, Decided, Error, Keep, Outcome, Plan, RecordNumber, Resources, Settings, Shingles, Sketched, Stamp,
-    Unwatched, Verify, WorkFolder,
+    Asked, Batch, Decided, Error, Keep, Outcome, Plan, RecordNumber, Resources, Settings, ShingleLists, Shingles,
+    Sketched, Stamp, Supply, Take, Unwatched, Verify, WorkFolder,
 };
 
 use crate::families;
@@ -100,6 +101,47 @@ fn what_is_dropped_is_told_and_work_files_are_picked_up() {
         assert!(pairs.pairs().eq(all.pairs()));
     }
     assert!(keepers(&run(&plan, (&[], &texts), &Resources { work: Some(&folder), ..WITHOUT_PAIRS })) == keepers(&all));
+}
+
+/// Texts that can be had again, but only by going through all of them.
+struct Packed<'a> {
+    plan: &'a Plan,
+    texts: &'a [String],
+    calls: AtomicUsize,
+}
+
+impl Supply for Packed<'_> {
+    fn supply(&self, asked: &[Asked], take: &Take<'_>) -> Result<(), Error> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let mut shingler = self.plan.supplier();
+        let mut lists = ShingleLists::default();
+        for record in asked {
+            lists.push_with(|all| shingler.append_text(&self.texts[record.number.position() as usize], all));
+        }
+        take(0, &mut lists)
+    }
+
+    fn goes_through_all(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn packed_texts_are_gone_through_a_few_times() {
+    let texts = texts(5);
+    let plan = Settings::new(0.7).shingles(Shingles::words(2)).plan().unwrap();
+    let all = run(&plan, (&[], &texts), &Resources::default());
+    for (room, most_calls) in [(u64::MAX, 8), (100_000, 80)] {
+        let packed = Packed { plan: &plan, texts: &texts, calls: AtomicUsize::new(0) };
+        let mut sketcher = plan.sketcher().forget_shingles();
+        let mut batch = Batch::new();
+        (0..).zip(&texts).for_each(|(position, text)| batch.push_text(RecordNumber::new(1, position), text));
+        let resources = Resources { supply: Some(&packed), room, ..WITHOUT_PAIRS };
+        let found = plan.finish_with(Vec::new(), vec![sketcher.sketch(&batch)], &resources, &Unwatched).unwrap();
+        assert!(keepers(&found) == keepers(&all), "room {room}");
+        let calls = packed.calls.into_inner();
+        assert!(calls < most_calls, "{calls} times with {room}");
+    }
 }
 
 #[test]
