@@ -232,20 +232,41 @@ impl<'a> Verifier<'a> {
         self.watch.advance(edges.iter().filter(|edge| !edge.similarity.is_nan()).count() as u64);
         let in_steps = Lists::new(steps.len(), || edges.iter().map(|edge| steps.step_of(edge.right)).zip(0u32..));
         let mut sets = DistinctSets::none(self.collection, self.classes);
+        let has_copies = |class: u32| self.classes.members(class).len() > 1;
         for step in 0..steps.len() as u32 {
-            let loaded = sets.load(self.collection, self.classes, steps.compared(step))?;
             let pairs = in_steps.of(step);
-            let unknown: Vec<u32> =
-                pairs.iter().copied().filter(|at| edges[*at as usize].similarity.is_nan()).collect();
+            let here = steps.classes(step);
+            // Where not all pairs are asked for, those whose left one was dropped do not matter, nor do their sets.
+            let matters = |edge: &Edge| {
+                let is_dropped = |left: u32| left < here.start && decisions.is_dropped(left) && !has_copies(left);
+                in_crowds.is_none() || !is_dropped(edge.left)
+            };
+            let is_unknown = |edge: &Edge| edge.similarity.is_nan() && matters(edge);
+            let unknown: Vec<u32> = pairs.iter().copied().filter(|at| is_unknown(&edges[*at as usize])).collect();
+            let asked: Vec<u32> = if in_crowds.is_none() {
+                steps.compared(step).collect()
+            } else {
+                let edges = unknown.iter().map(|at| edges[*at as usize]);
+                let mut asked: Vec<u32> = edges.flat_map(|edge| [edge.left, edge.right]).collect();
+                asked.retain(|class| !sets.holds(*class));
+                asked.sort_unstable();
+                asked.dedup();
+                asked
+            };
+            let loaded = sets.load(self.collection, self.classes, asked.into_iter())?;
             self.compare(&sets, &unknown, edges)?;
-            sets.end_step(step, loaded, |class| steps.last(class));
             let mut pairs: Vec<Edge> = pairs.iter().map(|at| edges[*at as usize]).collect();
             match &mut in_crowds {
                 Some(crowds) => {
                     pairs.sort_unstable_by_key(|edge| edge.right);
-                    added.extend(crowds.decide(steps.classes(step), &pairs, decisions)?);
+                    added.extend(crowds.decide(here, &pairs, decisions)?);
+                    let is_needed = |class: u32| !decisions.is_dropped(class) || has_copies(class);
+                    sets.end_step(step, loaded, |class| if is_needed(class) { steps.last(class) } else { step });
                 }
-                None => decisions.decide(self.classes, steps.classes(step).end, pairs.into_iter()),
+                None => {
+                    sets.end_step(step, loaded, |class| steps.last(class));
+                    decisions.decide(self.classes, here.end, pairs.into_iter());
+                }
             }
             decisions.tell(self.classes)?;
         }
