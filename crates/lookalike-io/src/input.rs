@@ -245,6 +245,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn copies_that_nobody_uses_any_more_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let long_ago = SystemTime::now() - Duration::from_secs(3600);
+        let make = |name: &str, time: SystemTime| {
+            let file = File::create(folder.path().join(name)).unwrap();
+            file.set_modified(time).unwrap();
+            file
+        };
+        let in_use = make(".lookalike-input.a", long_ago);
+        in_use.lock().unwrap();
+        make(".lookalike-input.b", SystemTime::now());
+        make(".lookalike-input.c", long_ago);
+        make("somebody.else", long_ago);
+        let own = spool(&mut &b"a text"[..], Path::new(STDIN), folder.path()).unwrap();
+        let is_there = |name: &str| folder.path().join(name).exists();
+        assert!(own.path().exists() && !is_there(".lookalike-input.c"));
+        assert!(is_there(".lookalike-input.a") && is_there(".lookalike-input.b") && is_there("somebody.else"));
+    }
+
+    #[test]
     fn formats_by_name() {
         for (name, format) in [
             ("a.jsonl", Some(Format::Jsonl)),

@@ -1,5 +1,5 @@
-//! Who is kept, told while pairs are still being verified: where records are preferred in input order, a record is decided as
-//! soon as its pairs with earlier ones are known.
+//! Who is kept, known while pairs are still being verified: a record is decided as soon as its pairs with earlier ones in keep
+//! order are. Where that is the input order, it can be told at once.
 
 use crate::batch::RecordNumber;
 use crate::classes::Classes;
