@@ -58,24 +58,23 @@ pub(crate) fn verify(
     watch.begin(Stage::Verify, Some(pairs.len() as u64));
     verifier.load_known(pairs)?;
     let mut in_crowds = crowds.as_ref().map(|crowds| InCrowds::new(&verifier, crowds, threshold));
-    let mut added = Vec::new();
     match decisions {
         Some(decisions) if decisions.are_told() || in_crowds.is_some() => {
-            added = verifier.find_in_keep_order(pairs, in_crowds.as_mut(), decisions)?;
+            let mut added = verifier.find_in_keep_order(pairs, in_crowds.as_mut(), decisions)?;
+            if let Some(in_crowds) = in_crowds {
+                // How many of the others were looked at depends on the room, and what is counted must not.
+                pairs.retain(|edge| verifier.may_decide(edge.left, decisions));
+                // A pair may have met in a crowded bucket and in another one.
+                pairs.append(&mut added);
+                sort_distinct(pairs);
+                candidates.comparisons += in_crowds.comparisons;
+                candidates.looked_at += in_crowds.candidates;
+            }
         }
         _ => verifier.find_unknown(pairs, Shard::ALL)?,
     }
-    if let Some(in_crowds) = in_crowds {
-        candidates.comparisons += in_crowds.comparisons;
-        candidates.looked_at += in_crowds.candidates;
-    }
     candidates.observed.see_verified(pairs, threshold, classes);
     pairs.retain(|edge| edge.similarity >= threshold);
-    if !added.is_empty() {
-        // A pair may have met in a crowded bucket and in another one.
-        pairs.append(&mut added);
-        sort_distinct(pairs);
-    }
     Ok(())
 }
 
@@ -232,15 +231,12 @@ impl<'a> Verifier<'a> {
         self.watch.advance(edges.iter().filter(|edge| !edge.similarity.is_nan()).count() as u64);
         let in_steps = Lists::new(steps.len(), || edges.iter().map(|edge| steps.step_of(edge.right)).zip(0u32..));
         let mut sets = DistinctSets::none(self.collection, self.classes);
-        let has_copies = |class: u32| self.classes.members(class).len() > 1;
         for step in 0..steps.len() as u32 {
             let pairs = in_steps.of(step);
             let here = steps.classes(step);
             // Where not all pairs are asked for, those whose left one was dropped do not matter, nor do their sets.
-            let matters = |edge: &Edge| {
-                let is_dropped = |left: u32| left < here.start && decisions.is_dropped(left) && !has_copies(left);
-                in_crowds.is_none() || !is_dropped(edge.left)
-            };
+            let may_decide = |left: u32| left >= here.start || self.may_decide(left, decisions);
+            let matters = |edge: &Edge| in_crowds.is_none() || may_decide(edge.left);
             let is_unknown = |edge: &Edge| edge.similarity.is_nan() && matters(edge);
             let unknown: Vec<u32> = pairs.iter().copied().filter(|at| is_unknown(&edges[*at as usize])).collect();
             let asked: Vec<u32> = if in_crowds.is_none() {
@@ -260,7 +256,7 @@ impl<'a> Verifier<'a> {
                 Some(crowds) => {
                     pairs.sort_unstable_by_key(|edge| edge.right);
                     added.extend(crowds.decide(here, &pairs, decisions)?);
-                    let is_needed = |class: u32| !decisions.is_dropped(class) || has_copies(class);
+                    let is_needed = |class: u32| self.may_decide(class, decisions);
                     sets.end_step(step, loaded, |class| if is_needed(class) { steps.last(class) } else { step });
                 }
                 None => {
@@ -271,6 +267,12 @@ impl<'a> Verifier<'a> {
             decisions.tell(self.classes)?;
         }
         Ok(added)
+    }
+
+    /// Whether pairs of a class that is decided with later ones decide who is kept for whom: not if it is dropped, unless it has
+    /// copies, to which later keepers may be more alike.
+    fn may_decide(&self, class: u32, decisions: &EarlyDecisions<'_>) -> bool {
+        !decisions.is_dropped(class) || self.classes.members(class).len() > 1
     }
 
     /// Finds how alike these pairs are, by sets that are loaded.

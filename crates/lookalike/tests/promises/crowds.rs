@@ -65,8 +65,14 @@ fn the_same_records_are_kept_for_the_same_ones() {
                 let all = run(&plan, parts, &Resources::default());
                 assert!(all.knows_all_pairs() && all.summary().dropped > 500, "{:?}", all.summary());
                 // With little room sets are loaded again and again, and pairs that are listed by blocks.
+                let mut alike = None;
                 for room in [u64::MAX, 200_000, 5_000] {
                     let few = run(&plan, parts, &Resources { room, ..WITHOUT_PAIRS });
+                    assert_eq!(
+                        *alike.get_or_insert(few.summary().alike),
+                        few.summary().alike,
+                        "counted with room {room}"
+                    );
                     assert!(keepers(&few) == keepers(&all), "seed {seed}, {name}, {old} old ones, room {room}");
                     assert!(!few.knows_all_pairs(), "no bucket was crowded");
                     let (few, all) = (few.summary(), all.summary());
