@@ -83,7 +83,7 @@ impl MinHash {
     /// Fills the few of these slots that are empty.
     fn fill_few(&self, elements: &[u64], multipliers: &[u32], slots: &mut [u32]) {
         let mut empty = Gathered { places: [0; _], multipliers: [0; _] };
-        let count = (self.kernel.gather_empty)(slots, multipliers, &mut empty);
+        let count = kernel::gather_empty(slots, multipliers, &mut empty);
         let mut least = [u32::MAX; AT_A_TIME];
         // Lanes are permutations or elements, whichever fills more of them.
         let in_lanes = |number: usize| number.next_multiple_of(kernel::LANES);
