@@ -107,8 +107,11 @@ fn table(names: [&'static str; 3], rows: Vec<(usize, usize, f64)>) -> PyResult<T
 
 #[pymethods]
 impl Plan {
-    /// Runs the plan on these records, against old ones; the two columns of each decide which are kept and compared.
-    #[pyo3(signature = (records, *, keep=None, within=None, old=None, old_within=None, threads=None, progress=None))]
+    /// Runs the plan on these records, against old ones; the two columns of each decide which are kept and compared. Every pair is
+    /// found, or only who is kept.
+    #[pyo3(signature = (
+        records, *, keep=None, within=None, old=None, old_within=None, pairs=true, threads=None, progress=None
+    ))]
     #[expect(clippy::too_many_arguments, reason = "they are named in Python")]
     fn run(
         &self,
@@ -118,6 +121,7 @@ impl Plan {
         within: Option<&Bound<'_, PyAny>>,
         old: Option<&Bound<'_, PyAny>>,
         old_within: Option<&Bound<'_, PyAny>>,
+        pairs: bool,
         threads: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Outcome> {
@@ -127,7 +131,7 @@ impl Plan {
         let decides = Decides::of(keep, within, new.len())?;
         let decides_old = Decides::of(None, old_within, old.len())?;
         let (old, new) = (decides_old.held(&old), decides.held(&new));
-        work(py, threads, progress.as_ref(), |watch| self.0.run_held(old, new, watch)).map(Outcome)
+        work(py, threads, progress.as_ref(), |watch| self.0.run_held(old, new, pairs, watch)).map(Outcome)
     }
 }
 

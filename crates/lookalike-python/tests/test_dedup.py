@@ -308,3 +308,16 @@ def test_pairs_are_counted_without_being_made_and_too_many_are_refused() -> None
     with pytest.raises(MemoryError, match="1999999000000 pairs take .* GB, more than there is; groups and dropped"):
         found.pairs  # noqa: B018
     assert len(la.dedup([CAT, CAT_AGAIN, CAT]).pairs) == 3
+
+
+def test_who_is_kept_can_be_asked_without_every_pair() -> None:
+    words = [f"w{number}" for number in range(60)]
+    variants = [" ".join([*words, f"x{number}", f"y{number % 7}"]) for number in range(600)]
+    with_pairs = la.dedup(variants, 0.7)
+    without = la.dedup(variants, 0.7, pairs=False)
+    assert with_pairs.count_pairs() > 10_000 > without.summary["alike"]
+    assert (without.kept, without.groups) == (with_pairs.kept, with_pairs.groups)
+    assert list(without.dropped) == list(with_pairs.dropped)
+    for ask in (lambda: without.pairs, without.count_pairs, lambda: without.at_threshold(0.9)):
+        with pytest.raises(la.SettingError, match="without pairs=False"):
+            ask()

@@ -35,12 +35,12 @@ pub struct Held<'a> {
 
 impl Plan {
     /// Runs the plan on records in memory, on all threads. The `old` ones are compared with and never dropped. What is found
-    /// is what [`Plan::run`] finds, in less memory.
-    pub fn run_held(&self, old: Held<'_>, new: Held<'_>, watch: &dyn Watch) -> Result<Outcome> {
+    /// is what [`Plan::run`] finds, in less memory: every pair, or only who is kept ([`Resources::needs_pairs`]).
+    pub fn run_held(&self, old: Held<'_>, new: Held<'_>, needs_pairs: bool, watch: &dyn Watch) -> Result<Outcome> {
         watch.begin(Stage::Read, Some((old.contents.len() + new.contents.len()) as u64));
         let (sketched_old, sketched_new) = (self.sketch_held(0, old, watch)?, self.sketch_held(1, new, watch)?);
         let supply = Again { plan: self, old: old.contents, new: new.contents };
-        let resources = Resources { supply: Some(&supply), ..Resources::default() };
+        let resources = Resources { supply: Some(&supply), needs_pairs, ..Resources::default() };
         self.finish_with(sketched_old, sketched_new, &resources, watch)
     }
 
@@ -150,13 +150,13 @@ mod tests {
         for plan in [Settings::new(0.7).plan().unwrap(), Settings::new(0.7).exact(true).plan().unwrap()] {
             let expected = plan.run(&texts).unwrap();
             let held = Held { contents: &contents, ..Held::default() };
-            let found = plan.run_held(Held::default(), held, &Unwatched).unwrap();
+            let found = plan.run_held(Held::default(), held, true, &Unwatched).unwrap();
             assert!(found.summary().dropped > 0);
             assert_eq!(found.summary(), expected.summary());
             assert_eq!(found.pairs().collect::<Vec<_>>(), expected.pairs().collect::<Vec<_>>());
             let (old, new) = contents.split_at(500);
             let old = Held { contents: old, ..Held::default() };
-            let against = plan.run_held(old, Held { contents: new, ..Held::default() }, &Unwatched).unwrap();
+            let against = plan.run_held(old, Held { contents: new, ..Held::default() }, true, &Unwatched).unwrap();
             assert_eq!((against.old(), against.len()), (500, 2_000));
             let pairs = expected.pairs().filter(|pair| pair.right >= 500);
             assert_eq!(against.pairs().collect::<Vec<_>>(), pairs.collect::<Vec<_>>());
@@ -173,7 +173,7 @@ mod tests {
         }
         let contents = [Content::Text("a"), Content::Set(&[1])];
         let plan = Settings::new(0.8).plan().unwrap();
-        let stopped = plan.run_held(Held::default(), Held { contents: &contents, ..Held::default() }, &Stop);
+        let stopped = plan.run_held(Held::default(), Held { contents: &contents, ..Held::default() }, true, &Stop);
         assert_eq!(stopped.unwrap_err().kind(), crate::ErrorKind::Cancelled);
     }
 }

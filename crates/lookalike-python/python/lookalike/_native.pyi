@@ -62,6 +62,7 @@ class Plan:
         within: Iterable[Any] | None = None,
         old: Any = None,
         old_within: Iterable[Any] | None = None,
+        pairs: bool = True,
         threads: int | None = None,
         progress: Callable[[str, int, int | None], object] | None = None,
     ) -> Outcome: ...

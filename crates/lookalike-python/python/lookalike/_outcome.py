@@ -9,6 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
 from lookalike import _native
+from lookalike._errors import SettingError
 from lookalike._progress import Listener, Listening
 from lookalike._records import Records
 from lookalike._settings import Settings, check_threads, plan
@@ -25,6 +26,7 @@ def dedup(
     text: str | None = None,
     against: Any = None,
     within: str | None = None,
+    pairs: bool = True,
     threads: int | None = None,
     progress: bool | Listener = False,
     **settings: Unpack[Settings],
@@ -35,6 +37,10 @@ def dedup(
     pyarrow), or a table (also a data set, a mapping of columns, a list of dictionaries), whose column ``text`` holds them.
     With ``against``, they are compared with those too, which are never dropped. ``within`` names a column: only records
     with the same value there are compared. ``progress=True`` shows a bar; a function is told ``(stage, done, total)``.
+
+    ``pairs=False`` finds who is kept and for whom, and not every pair: where very many records are all alike, that takes a small
+    part of the time and memory. :attr:`Outcome.pairs`, :meth:`~Outcome.count_pairs` and :meth:`~Outcome.at_threshold` are not to be
+    had then.
 
     Every pair that is reported carries its exact similarity, and a record is dropped only for one that is kept.
 
@@ -61,10 +67,11 @@ def dedup(
             within=new.field(within, of="within") if within is not None else None,
             old=None if old is None else old.column,
             old_within=old.field(within, of="within") if old is not None and within is not None else None,
+            pairs=pairs,
             threads=threads,
             progress=listener,
         )
-    return Outcome(found)
+    return Outcome(found, has_pairs=pairs)
 
 
 def _old(against: Any, text: str | None) -> Records:
@@ -151,8 +158,15 @@ class Outcome:
     array([ True, False,  True])
     """
 
-    def __init__(self, found: _native.Outcome) -> None:
+    def __init__(self, found: _native.Outcome, *, has_pairs: bool = True) -> None:
         self._found = found
+        self._has_pairs = has_pairs
+
+    def _with_pairs(self) -> _native.Outcome:
+        """What was found, if that is every pair."""
+        if not self._has_pairs:
+            raise SettingError("not every pair was looked for; run dedup without pairs=False")
+        return self._found
 
     def __len__(self) -> int:
         return len(self._found)
@@ -186,7 +200,7 @@ class Outcome:
         There can be as many as the square of the records; :meth:`count_pairs` tells without making them. What does not fit into
         memory is a MemoryError.
         """
-        return Table(self._found.pairs())
+        return Table(self._with_pairs().pairs())
 
     def count_pairs(self) -> int:
         """How many similar pairs there are.
@@ -194,7 +208,7 @@ class Outcome:
         >>> dedup(["one two three four five six"] * 1000).count_pairs()
         499500
         """
-        return self._found.count_pairs()
+        return self._with_pairs().count_pairs()
 
     @cached_property
     def dropped(self) -> Table:
@@ -217,7 +231,7 @@ class Outcome:
 
     def at_threshold(self, threshold: float) -> Outcome:
         """What a run at a higher threshold would have found, without that run."""
-        return Outcome(self._found.at_threshold(threshold))
+        return Outcome(self._with_pairs().at_threshold(threshold))
 
     def __repr__(self) -> str:
         counts = self.summary
