@@ -301,6 +301,11 @@ impl<'a> Collection<'a> {
         }
     }
 
+    /// Whether sketches are in files, and can be had again.
+    pub(crate) fn is_in_files(&self) -> bool {
+        self.parts.iter().all(|part| part.file.is_some())
+    }
+
     /// Forgets what only candidates are found by, which leaves room for sets.
     pub(crate) fn forget_sketches(&mut self) {
         for part in &mut self.parts {

@@ -34,6 +34,11 @@ impl<T: Copy + Default> Lists<T> {
         self.ends.len() - 1
     }
 
+    /// What they take.
+    pub(crate) fn bytes(&self) -> u64 {
+        (size_of_val(&self.ends[..]) + size_of_val(&self.values[..])) as u64
+    }
+
     /// The values of one list.
     #[inline]
     pub(crate) fn of(&self, list: u32) -> &[T] {

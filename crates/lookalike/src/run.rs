@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::band::{Banding, Bounded, Candidates};
+use crate::band::{Banding, Candidates, sample_of};
 use crate::batch::{Batch, KeepValue, RecordNumber};
 use crate::classes::Classes;
 use crate::collection::Collection;
@@ -241,21 +241,12 @@ impl Plan {
                 if is_verified {
                     verify::verify(collection, classes, threshold, &mut candidates, decisions.as_mut(), watch)?;
                 }
-                let Candidates { pairs: edges, looked_at, comparisons, mut left_out, observed, .. } = candidates;
-                let bounded = Bounded::of(&left_out);
+                let Candidates { pairs: edges, looked_at, comparisons, bounded, left_out, observed, .. } = candidates;
                 summary.comparisons = comparisons;
                 summary.candidates = looked_at;
                 summary.bounded_buckets = bounded.buckets;
                 summary.bounded_comparisons = bounded.comparisons;
-                let lost = || match decisions.filter(|_| !are_all) {
-                    // What was not looked at because of who is dropped is no loss: only pairs of those that are kept are.
-                    Some(decisions) => {
-                        left_out.iter_mut().for_each(|members| members.retain(|class| !decisions.is_dropped(*class)));
-                        let among_kept = Bounded::of(&left_out);
-                        estimate_lost(collection, classes, &among_kept, &edges, threshold, watch).map(Lost)
-                    }
-                    None => estimate_lost(collection, classes, &bounded, &edges, threshold, watch).map(Lost),
-                };
+                let lost = || estimate_lost(collection, classes, &left_out, &edges, threshold, watch).map(Lost);
                 let name = if are_all { "lost" } else { "lost-kept" };
                 summary.bounded_lost_pairs =
                     load_or_make(collection.resources().work, name, Stage::Verify, watch, lost)?.0;
@@ -306,15 +297,15 @@ impl Checkpoint for Lost {
 fn estimate_lost(
     collection: &Collection<'_>,
     classes: &Classes,
-    bounded: &Bounded,
+    left_out: &[Vec<u32>],
     found: &[Edge],
     threshold: f64,
     watch: &dyn Watch,
 ) -> Result<u64> {
     let is_found =
         |left: u32, right: u32| found.binary_search_by_key(&(left, right), |edge| (edge.left, edge.right)).is_ok();
-    let missed: Vec<&(u32, u32, f64)> = bounded
-        .sample
+    let sample = sample_of(left_out);
+    let missed: Vec<&(u32, u32, f64)> = sample
         .iter()
         .filter(|(left, right, _)| classes.may_pair(*left, *right) && !is_found(*left, *right))
         .filter(|(left, right, _)| collection.may_meet(classes.representative(*left), classes.representative(*right)))

@@ -9,43 +9,51 @@ use crate::verify::shared;
 /// Left-out comparisons that are looked at.
 const SAMPLE: u64 = 10_000;
 
-/// What was left out of buckets that are too large.
-#[derive(Debug, Default)]
+/// What is left out of buckets that are too large.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bounded {
     /// Buckets that were too large to compare every pair.
     pub(crate) buckets: u64,
     /// Comparisons that were left out, counted in every bucket where the pair would have met.
     pub(crate) comparisons: u64,
-    /// A sample of them, pairs of classes: each stands for so many pairs that were left out.
-    pub(crate) sample: Vec<(u32, u32, f64)>,
 }
 
 impl Bounded {
-    /// Counts and samples what is left out of buckets of which these members are not compared with each other.
-    pub(crate) fn of(left_out: &[Vec<u32>]) -> Self {
-        let pairs_of = |members: &[u32]| members.len() as u64 * (members.len() as u64).saturating_sub(1) / 2;
-        let comparisons: u64 = left_out.iter().map(|members| pairs_of(members)).sum();
-        let size = comparisons.min(SAMPLE);
-        // Where in the list of all left-out comparisons the sampled ones stand.
-        let mut random = SplitMix(0x626f_756e_6465_6400);
-        let mut places: Vec<u64> = (0..size).map(|_| random.below(comparisons)).collect();
-        places.sort_unstable();
-        let mut sample = Vec::with_capacity(places.len());
-        let (mut places, mut before) = (places.into_iter().peekable(), 0);
-        for members in left_out {
-            while let Some(place) = places.next_if(|place| *place < before + pairs_of(members)) {
-                let (left, right) = pair_at(place - before);
-                sample.push((members[left], members[right], comparisons as f64 / size as f64));
-            }
-            before += pairs_of(members);
-        }
-        // A pair that is left out of several buckets is as many times as likely to be drawn.
-        let shared = count_shared(left_out, &sample);
-        for ((.., weight), shared) in sample.iter_mut().zip(shared) {
-            *weight /= shared as f64;
-        }
-        Self { buckets: left_out.len() as u64, comparisons, sample }
+    /// Counts a bucket of which these members are not compared with each other.
+    pub(crate) fn count(&mut self, left_out: &[u32]) {
+        self.buckets += 1;
+        self.comparisons += pairs_of(left_out);
     }
+}
+
+fn pairs_of(members: &[u32]) -> u64 {
+    members.len() as u64 * (members.len() as u64).saturating_sub(1) / 2
+}
+
+/// A sample of what is left out of buckets of which these members are not compared with each other, pairs of classes: each stands
+/// for so many pairs.
+pub(crate) fn sample_of(left_out: &[Vec<u32>]) -> Vec<(u32, u32, f64)> {
+    let comparisons: u64 = left_out.iter().map(|members| pairs_of(members)).sum();
+    let size = comparisons.min(SAMPLE);
+    // Where in the list of all left-out comparisons the sampled ones stand.
+    let mut random = SplitMix(0x626f_756e_6465_6400);
+    let mut places: Vec<u64> = (0..size).map(|_| random.below(comparisons)).collect();
+    places.sort_unstable();
+    let mut sample = Vec::with_capacity(places.len());
+    let (mut places, mut before) = (places.into_iter().peekable(), 0);
+    for members in left_out {
+        while let Some(place) = places.next_if(|place| *place < before + pairs_of(members)) {
+            let (left, right) = pair_at(place - before);
+            sample.push((members[left], members[right], comparisons as f64 / size as f64));
+        }
+        before += pairs_of(members);
+    }
+    // A pair that is left out of several buckets is as many times as likely to be drawn.
+    let shared = count_shared(left_out, &sample);
+    for ((.., weight), shared) in sample.iter_mut().zip(shared) {
+        *weight /= shared as f64;
+    }
+    sample
 }
 
 /// In how many of these buckets both members of each sampled pair are.
@@ -97,11 +105,13 @@ mod tests {
     fn the_sample_stands_for_all_that_was_left_out() {
         let (first, second): (Vec<u32>, Vec<u32>) = ((0..400).collect(), (200..600).collect());
         // Pairs inside 200..400 are left out of both buckets.
-        let bounded = Bounded::of(&[first, second]);
-        assert_eq!((bounded.buckets, bounded.comparisons), (2, 2 * 400 * 399 / 2));
-        let pairs: f64 = bounded.sample.iter().map(|(.., weight)| weight).sum();
+        let mut bounded = Bounded::default();
+        [&first, &second].into_iter().for_each(|members| bounded.count(members));
+        assert_eq!(bounded, Bounded { buckets: 2, comparisons: 2 * 400 * 399 / 2 });
+        let sample = sample_of(&[first, second]);
+        let pairs: f64 = sample.iter().map(|(.., weight)| weight).sum();
         let truth = f64::from(2 * 400 * 399 / 2 - 200 * 199 / 2);
         assert!((pairs / truth - 1.0).abs() < 0.02, "{pairs} {truth}");
-        assert!(bounded.sample.iter().all(|(left, right, _)| left < right));
+        assert!(sample.iter().all(|(left, right, _)| left < right));
     }
 }

@@ -85,18 +85,23 @@ impl Buckets {
         buckets
     }
 
-    /// Those with at most so many members; `crowded` takes the others.
-    pub(super) fn without_crowded(self, most: usize, crowded: &mut Self) -> Self {
+    /// Those with at most so many members, and the others, if there are any.
+    pub(super) fn part(self, most: usize) -> (Self, Option<Self>) {
         if self.iter().all(|members| members.len() <= most) {
-            return self;
+            return (self, None);
         }
-        let mut rest = Self::default();
-        for members in self.iter() {
-            let buckets = if members.len() > most { &mut *crowded } else { &mut rest };
-            buckets.members.extend_from_slice(members);
-            buckets.ends.push(buckets.members.len());
-        }
-        rest
+        let some = |is_wanted: &dyn Fn(&[u32]) -> bool| {
+            let mut some = Self::default();
+            let wanted = || self.iter().filter(|members| is_wanted(members));
+            some.members.reserve_exact(wanted().map(<[u32]>::len).sum());
+            some.ends.reserve_exact(wanted().count());
+            for members in wanted() {
+                some.members.extend_from_slice(members);
+                some.ends.push(some.members.len());
+            }
+            some
+        };
+        (some(&|members| members.len() <= most), Some(some(&|members| members.len() > most)))
     }
 
     /// How many buckets there are.

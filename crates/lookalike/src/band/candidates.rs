@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::bounded::Bounded;
 use super::buckets::{Buckets, Entries};
 use super::crowds::{Crowds, MOST_LISTED};
 use crate::blocks::Blocks;
@@ -26,7 +27,9 @@ pub(crate) struct Candidates {
     pub(crate) looked_at: u64,
     /// Comparisons of two sketches: a pair is compared in every bucket where it meets.
     pub(crate) comparisons: u64,
-    /// Members of large buckets that the bucket rule does not compare with each other.
+    /// How much the bucket rule leaves out.
+    pub(crate) bounded: Bounded,
+    /// Members of too large buckets that are not compared with each other. Those of crowded buckets are known once the candidates are verified.
     pub(crate) left_out: Vec<Vec<u32>>,
     /// Which buckets were crowded.
     pub(crate) observed: Observed,
@@ -53,8 +56,7 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
     pub(crate) fn find(&self) -> Result<Candidates> {
         let limit = pairs_in_memory(self.room());
         let (mut pairs, mut comparisons) = (Vec::new(), 0);
-        let mut crowded = Buckets::default();
-        let (left_out, observed) = self.for_each_band(Shard::ALL, &mut crowded, |band| {
+        let seen = self.for_each_band(Shard::ALL, |band| {
             pairs.extend_from_slice(&band.pairs);
             comparisons += band.comparisons;
             // Most pairs meet in several bands: what is found twice need not wait until the end.
@@ -63,34 +65,29 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
             }
         })?;
         sort_distinct(&mut pairs);
-        let crowds = if crowded.len() > 0 { Some(self.crowds(crowded)?) } else { None };
+        let Seen { bounded, left_out, observed, crowded } = seen;
+        let crowds = if crowded.is_empty() { None } else { Some(self.crowds(crowded)?) };
         let looked_at = pairs.len() as u64;
-        Ok(Candidates { pairs, looked_at, comparisons, left_out, observed, crowds })
+        Ok(Candidates { pairs, looked_at, comparisons, bounded, left_out, observed, crowds })
     }
 
     /// Finds the candidates of some of the bands, and leaves them in work files.
     pub(crate) fn prepare(&self, shard: Shard) -> Result<()> {
-        self.for_each_band(shard, &mut Buckets::default(), |_| {}).map(drop)
+        self.for_each_band(shard, |_| {}).map(drop)
     }
 
-    fn crowds(&self, crowded: Buckets) -> Result<Crowds> {
+    fn crowds(&self, crowded: Vec<Buckets>) -> Result<Crowds> {
         let slots = self.collection.slots() as u32;
         let least_agreement = (0..=slots).find(|agreeing| (self.passes)(*agreeing)).unwrap_or(slots);
         Crowds::new(self.collection, self.classes, crowded, self.rule, least_agreement)
     }
 
-    /// Shows the pairs that pass in some of the bands, band by band. Gives back the members of large buckets that are not
-    /// compared with each other, and what was seen; `crowded` takes the buckets whose pairs are not listed.
-    fn for_each_band(
-        &self,
-        shard: Shard,
-        crowded: &mut Buckets,
-        mut show: impl FnMut(Compared),
-    ) -> Result<(Vec<Vec<u32>>, Observed)> {
+    /// Shows the pairs that pass in some of the bands, band by band, and tells what else was seen.
+    fn for_each_band(&self, shard: Shard, mut show: impl FnMut(Compared)) -> Result<Seen> {
         let bands: Vec<usize> = (0..self.bands).filter(|band| shard.has(*band as u64)).collect();
         self.watch.begin(Stage::Band, Some(bands.len() as u64));
         let class_if_first = self.classes.class_of_representatives();
-        let (mut left_out, mut observed) = (Vec::new(), Observed::default());
+        let mut seen = Seen::default();
         let mut entries: Vec<Entries<u32>> =
             (0..self.bands_at_once()).map(|_| Entries::with_room_for(self.classes.len())).collect();
         let (mut waiting, mut waiting_bytes) = (Vec::new(), 0);
@@ -100,10 +97,17 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
                 .map(|(band, entries)| self.find_buckets(*band, &class_if_first, entries))
                 .collect::<Result<Vec<_>>>()?;
             for (band, buckets) in bands.iter().zip(found) {
-                let large = buckets.iter().filter(|members| members.len() > self.rule.every_pair_up_to);
-                left_out.extend(large.map(|members| members[self.rule.first..].to_vec()));
-                observed.see_buckets(&buckets);
-                let buckets = if self.lists_all { buckets } else { buckets.without_crowded(MOST_LISTED, crowded) };
+                seen.observed.see_buckets(&buckets);
+                for members in buckets.iter().filter(|members| members.len() > self.rule.every_pair_up_to) {
+                    let left_out = &members[self.rule.first..];
+                    seen.bounded.count(left_out);
+                    if self.lists_all {
+                        seen.left_out.push(left_out.to_vec());
+                    }
+                }
+                let most_listed = if self.lists_all { usize::MAX } else { MOST_LISTED };
+                let (buckets, crowded) = buckets.part(most_listed);
+                seen.crowded.extend(crowded);
                 let bytes = self.bytes_of(&buckets);
                 if waiting_bytes + bytes > self.room() / 2 {
                     self.compare(std::mem::take(&mut waiting), &mut show)?;
@@ -115,7 +119,7 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
         }
         drop(entries);
         self.compare(waiting, &mut show)?;
-        Ok((left_out, observed))
+        Ok(seen)
     }
 
     /// How many bands are worked on at the same time.
@@ -218,6 +222,16 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
     }
 }
 
+/// What is seen in the buckets besides pairs.
+#[derive(Debug, Default)]
+struct Seen {
+    bounded: Bounded,
+    left_out: Vec<Vec<u32>>,
+    observed: Observed,
+    /// The buckets whose pairs are not listed, band by band.
+    crowded: Vec<Buckets>,
+}
+
 /// The pairs that passed in a band, each once.
 #[derive(Debug, Default)]
 struct Compared {
@@ -283,17 +297,54 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn load(
+    pub(super) fn none(collection: &Collection<'_>, classes: &Classes) -> Self {
+        Self { slots: Vec::new(), row_bytes: collection.slot_bytes(), row_of: vec![0; classes.len()] }
+    }
+
+    fn load(collection: &Collection<'_>, classes: &Classes, asked: impl Iterator<Item = u32>) -> Result<Self> {
+        let mut rows = Self::none(collection, classes);
+        rows.add(collection, classes, asked)?;
+        Ok(rows)
+    }
+
+    /// Adds the slots of these classes, and tells in which order.
+    pub(super) fn add(
+        &mut self,
         collection: &Collection<'_>,
         classes: &Classes,
-        loaded: impl Iterator<Item = u32>,
-    ) -> Result<Self> {
-        let (records, order) = classes.by_representative(loaded);
-        let mut row_of = vec![0; classes.len()];
-        for (row, class) in (0u32..).zip(order) {
-            row_of[class as usize] = row;
+        asked: impl Iterator<Item = u32>,
+    ) -> Result<Vec<u32>> {
+        let (records, order) = classes.by_representative(asked);
+        for (row, class) in (self.len()..).zip(&order) {
+            self.row_of[*class as usize] = row as u32;
         }
-        Ok(Self { slots: collection.slots_of(&records)?, row_bytes: collection.slot_bytes(), row_of })
+        let mut slots = collection.slots_of(&records)?;
+        if self.slots.is_empty() {
+            self.slots = slots;
+        } else {
+            self.slots.append(&mut slots);
+        }
+        Ok(order)
+    }
+
+    /// Forgets those that were added last, in this order, but for some.
+    pub(super) fn forget(&mut self, added: &[u32], is_needed: impl Fn(u32) -> bool) {
+        let mut rows = self.len() - added.len();
+        for (row, class) in (rows..).zip(added).filter(|(_, class)| is_needed(**class)) {
+            self.slots.copy_within(row * self.row_bytes..(row + 1) * self.row_bytes, rows * self.row_bytes);
+            self.row_of[*class as usize] = rows as u32;
+            rows += 1;
+        }
+        self.slots.truncate(rows * self.row_bytes);
+    }
+
+    /// What they take.
+    pub(super) fn bytes(&self) -> u64 {
+        (self.slots.len() + size_of_val(&self.row_of[..])) as u64
+    }
+
+    fn len(&self) -> usize {
+        self.slots.len().checked_div(self.row_bytes).unwrap_or(0)
     }
 
     pub(super) fn of(&self, class: u32) -> &[u8] {

@@ -11,15 +11,19 @@ use crate::plan::BucketRule;
 
 /// Buckets with more members are crowded: listing all pairs of fewer costs less than asking who is still there.
 pub(super) const MOST_LISTED: usize = 8;
+/// The last member of a bucket that is compared with all that follow, where every pair is.
+const EVERY: u32 = u32::MAX;
 
 /// The crowded buckets of all bands.
 #[derive(Debug)]
 pub(crate) struct Crowds {
-    buckets: Buckets,
     /// For each class, the buckets it is in.
     of_class: Lists<u32>,
+    /// For each bucket, the last member with which later ones are compared, by the bucket rule.
+    last_left: Vec<u32>,
     rows: Rows,
-    rule: BucketRule,
+    /// Whether the sketches of all members are here, or loaded again from files when they are needed.
+    holds_rows: bool,
     least_agreement: u32,
 }
 
@@ -28,21 +32,37 @@ impl Crowds {
     pub(super) fn new(
         collection: &Collection<'_>,
         classes: &Classes,
-        buckets: Buckets,
+        buckets: Vec<Buckets>,
         rule: BucketRule,
         least_agreement: u32,
     ) -> Result<Self> {
+        let members = || buckets.iter().flat_map(Buckets::iter);
+        let last_left = |members: &[u32]| {
+            let lefts = rule.lefts(members.len());
+            if lefts < members.len() { members[lefts - 1] } else { EVERY }
+        };
+        let last_left = members().map(last_left).collect();
         let of_class = Lists::new(classes.len(), || {
-            (0u32..).zip(buckets.iter()).flat_map(|(bucket, members)| members.iter().map(move |class| (*class, bucket)))
+            (0u32..).zip(members()).flat_map(|(bucket, members)| members.iter().map(move |class| (*class, bucket)))
         });
-        let crowded = (0..classes.len() as u32).filter(|class| !of_class.of(*class).is_empty());
-        let rows = Rows::load(collection, classes, crowded)?;
-        Ok(Self { buckets, of_class, rows, rule, least_agreement })
+        drop(buckets);
+        let mut rows = Rows::none(collection, classes);
+        let holds_rows = !collection.is_in_files();
+        if holds_rows {
+            rows.add(collection, classes, (0..classes.len() as u32).filter(|class| !of_class.of(*class).is_empty()))?;
+        }
+        Ok(Self { of_class, last_left, rows, holds_rows, least_agreement })
+    }
+
+    /// About how many bytes they take, and what is remembered of each bucket while it is looked at.
+    pub(crate) fn bytes(&self) -> u64 {
+        const BYTES_OF_A_BUCKET: usize = 12;
+        self.of_class.bytes() + self.rows.bytes() + (BYTES_OF_A_BUCKET * self.len()) as u64
     }
 
     /// How many buckets there are.
     pub(crate) fn len(&self) -> usize {
-        self.buckets.len()
+        self.last_left.len()
     }
 
     /// The buckets of a class.
@@ -50,10 +70,39 @@ impl Crowds {
         self.of_class.of(class)
     }
 
-    /// The members of a bucket with which later ones are compared, by the bucket rule.
-    pub(crate) fn lefts(&self, bucket: u32) -> &[u32] {
-        let members = self.buckets.get(bucket as usize);
-        &members[..self.rule.lefts(members.len())]
+    /// The buckets of a class in which later members are compared with it.
+    pub(crate) fn of_left(&self, class: u32) -> impl Iterator<Item = u32> + '_ {
+        self.of(class).iter().copied().filter(move |bucket| class <= self.last_left[*bucket as usize])
+    }
+
+    /// The members of too large buckets that are not compared with each other, as far as they are asked for.
+    pub(crate) fn left_out(&self, is_asked_for: impl Fn(u32) -> bool) -> Vec<Vec<u32>> {
+        let too_large: Vec<u32> =
+            (0u32..).zip(&self.last_left).filter(|(_, last)| **last != EVERY).map(|(bucket, _)| bucket).collect();
+        let mut left_out = vec![Vec::new(); too_large.len()];
+        for class in (0..self.of_class.len() as u32).filter(|class| is_asked_for(*class)) {
+            for bucket in self.of(class).iter().filter(|bucket| self.last_left[**bucket as usize] < class) {
+                if let Ok(place) = too_large.binary_search(bucket) {
+                    left_out[place].push(class);
+                }
+            }
+        }
+        left_out
+    }
+
+    /// Loads the sketches of these members, if they are not here. Gives those back that [`Self::forget_rows`] may forget.
+    pub(crate) fn load_rows(
+        &mut self,
+        collection: &Collection<'_>,
+        classes: &Classes,
+        members: &[u32],
+    ) -> Result<Vec<u32>> {
+        if self.holds_rows { Ok(Vec::new()) } else { self.rows.add(collection, classes, members.iter().copied()) }
+    }
+
+    /// Forgets the sketches that were loaded last, but for those that are needed.
+    pub(crate) fn forget_rows(&mut self, loaded: &[u32], is_needed: impl Fn(u32) -> bool) {
+        self.rows.forget(loaded, is_needed);
     }
 
     /// Whether the sketches of two members agree often enough for a closer look.

@@ -9,7 +9,7 @@ mod candidates;
 mod crowds;
 mod keys;
 
-pub(crate) use bounded::Bounded;
+pub(crate) use bounded::sample_of;
 pub(crate) use buckets::{Buckets, Entries};
 pub(crate) use candidates::{Banding, Candidates, sort_distinct};
 pub(crate) use crowds::Crowds;

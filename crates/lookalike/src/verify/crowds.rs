@@ -29,10 +29,12 @@ const ROUND_BYTES: u64 = 64 << 20;
 /// Looks at the pairs of crowded buckets, in keep order.
 pub(super) struct InCrowds<'a> {
     verifier: &'a Verifier<'a>,
-    crowds: &'a Crowds,
+    crowds: Crowds,
     threshold: f64,
-    /// For each bucket, its members so far that are kept and that others are compared with.
-    kept: Vec<Vec<u32>>,
+    /// The members so far that are kept and that others are compared with.
+    kept: Chains,
+    /// Those that are dropped and have copies.
+    dropped_copies: Chains,
     /// Of classes that are kept and have been compared.
     sets: DistinctSets,
     held_bytes: u64,
@@ -43,6 +45,37 @@ pub(super) struct InCrowds<'a> {
     /// Comparisons of two sketches, and how many of them passed.
     pub(super) comparisons: u64,
     pub(super) candidates: u64,
+}
+
+/// For each bucket some of its members, the last one first.
+struct Chains {
+    /// For each bucket, its first link.
+    first: Vec<u32>,
+    /// A member, and the next link.
+    links: Vec<(u32, u32)>,
+}
+
+impl Chains {
+    const END: u32 = u32::MAX;
+
+    fn new(buckets: usize) -> Self {
+        Self { first: vec![Self::END; buckets], links: Vec::new() }
+    }
+
+    fn push(&mut self, bucket: u32, class: u32) {
+        let first = &mut self.first[bucket as usize];
+        self.links.push((class, *first));
+        *first = self.links.len() as u32 - 1;
+    }
+
+    fn of(&self, bucket: u32) -> impl Iterator<Item = u32> + '_ {
+        let mut next = self.first[bucket as usize];
+        std::iter::from_fn(move || {
+            let (class, behind) = *self.links.get(next as usize)?;
+            next = behind;
+            Some(class)
+        })
+    }
 }
 
 /// What is known of classes that are looked at together.
@@ -78,13 +111,14 @@ impl Round {
 }
 
 impl<'a> InCrowds<'a> {
-    pub(super) fn new(verifier: &'a Verifier<'a>, crowds: &'a Crowds, threshold: f64) -> Self {
+    pub(super) fn new(verifier: &'a Verifier<'a>, crowds: Crowds, threshold: f64) -> Self {
         let sets = DistinctSets::none(verifier.collection, verifier.classes);
         Self {
             verifier,
-            crowds,
             threshold,
-            kept: vec![Vec::new(); crowds.len()],
+            kept: Chains::new(crowds.len()),
+            dropped_copies: Chains::new(crowds.len()),
+            crowds,
             sets,
             held_bytes: 0,
             at_once: FEW,
@@ -92,6 +126,15 @@ impl<'a> InCrowds<'a> {
             comparisons: 0,
             candidates: 0,
         }
+    }
+
+    /// The members of too large buckets that are kept and were not compared with each other.
+    pub(super) fn left_out(&self, decisions: &EarlyDecisions<'_>) -> Vec<Vec<u32>> {
+        self.crowds.left_out(|class| !decisions.is_dropped(class))
+    }
+
+    fn has_copies(&self, class: u32) -> bool {
+        self.verifier.classes.members(class).len() > 1
     }
 
     /// Decides these classes, and gives back the pairs of crowded buckets that are alike and matter. `listed` are the other
@@ -107,7 +150,7 @@ impl<'a> InCrowds<'a> {
         let mut start = classes.start;
         while start < classes.end {
             let (mut end, mut members, mut bytes) = (start, Vec::new(), 0);
-            let room = self.verifier.collection.resources().room / 4;
+            let room = self.verifier.room / 4;
             let (most, most_bytes) =
                 if self.is_in_bulk { (usize::MAX, room) } else { (self.at_once, ROUND_BYTES.min(room)) };
             // Old and new ones are not looked at together: the old ones are kept already.
@@ -147,6 +190,7 @@ impl<'a> InCrowds<'a> {
         let is_dropped = vec![false; classes.len()];
         let mut round = Round { classes, is_dropped, loaded: None, edges: Vec::new() };
         let is_old = decisions.is_old(self.verifier.classes, round.classes.start);
+        let rows = self.crowds.load_rows(self.verifier.collection, self.verifier.classes, &members)?;
         // Old records stay, whatever they are like.
         if !is_old {
             if self.is_in_bulk {
@@ -158,15 +202,18 @@ impl<'a> InCrowds<'a> {
             self.compare_with_each_other(&mut round, &open, listed, decisions)?;
             let kept: Vec<u32> = open.into_iter().filter(|class| !round.is_dropped(*class)).collect();
             self.compare_with_new_keepers(&mut round, &kept, &dropped)?;
-            self.compare_with_dropped_copies(&mut round, &kept, decisions)?;
+            self.compare_with_dropped_copies(&mut round, &kept, &members)?;
         }
-        for class in members.into_iter().filter(|class| !round.is_dropped(*class)) {
-            for bucket in self.crowds.of(class) {
-                if self.crowds.lefts(*bucket).binary_search(&class).is_ok() {
-                    self.kept[*bucket as usize].push(class);
-                }
-            }
+        for class in members {
+            let chains = match (round.is_dropped(class), self.has_copies(class)) {
+                (false, _) => &mut self.kept,
+                (true, true) => &mut self.dropped_copies,
+                (true, false) => continue,
+            };
+            self.crowds.of_left(class).for_each(|bucket| chains.push(bucket, class));
         }
+        let classes = self.verifier.classes;
+        self.crowds.forget_rows(&rows, |class| !round.is_dropped(class) || classes.members(class).len() > 1);
         self.end_round(&mut round);
         Ok(round.edges)
     }
@@ -174,7 +221,7 @@ impl<'a> InCrowds<'a> {
     /// With those that were kept before: whoever is alike to one of them is dropped.
     fn compare_with_kept(&mut self, round: &mut Round, new: &[u32]) -> Result<()> {
         let candidates = self.candidates(new, |class, lefts| {
-            lefts.extend(self.crowds.of(class).iter().flat_map(|bucket| &self.kept[*bucket as usize]));
+            lefts.extend(self.crowds.of(class).iter().flat_map(|bucket| self.kept.of(*bucket)));
         });
         let edges = self.verify(round, candidates)?;
         edges.iter().for_each(|edge| round.drop(edge.right));
@@ -191,7 +238,8 @@ impl<'a> InCrowds<'a> {
         decisions: &EarlyDecisions<'_>,
     ) -> Result<()> {
         let from = round.classes.start;
-        let candidates = self.candidates(open, |class, lefts| self.earlier_in_round(class, from, open, lefts));
+        let in_buckets = self.in_buckets(open.iter().copied());
+        let candidates = self.candidates(open, |class, lefts| self.earlier(class, &in_buckets, lefts));
         self.comparisons += candidates.comparisons;
         self.load(round, candidates.classes())?;
         let (mut listed, mut candidates) = (listed, candidates.pairs.as_slice());
@@ -222,52 +270,50 @@ impl<'a> InCrowds<'a> {
 
     /// Those that were dropped before with those that were kept after that: one of them may be more alike.
     fn compare_with_new_keepers(&mut self, round: &mut Round, kept: &[u32], others: &[u32]) -> Result<()> {
-        let from = round.classes.start;
-        let candidates = self.candidates(others, |class, lefts| self.earlier_in_round(class, from, kept, lefts));
+        let in_buckets = self.in_buckets(kept.iter().copied());
+        let candidates = self.candidates(others, |class, lefts| self.earlier(class, &in_buckets, lefts));
         let edges = self.verify(round, candidates)?;
         round.edges.extend(edges);
         Ok(())
     }
 
     /// Keepers with earlier classes that were dropped and have copies, which may stand behind the keeper.
-    fn compare_with_dropped_copies(
-        &mut self,
-        round: &mut Round,
-        kept: &[u32],
-        decisions: &EarlyDecisions<'_>,
-    ) -> Result<()> {
-        let is_dropped = |class: u32| {
-            if class < round.classes.start { decisions.is_dropped(class) } else { round.is_dropped(class) }
-        };
-        let has_copies = |class: u32| self.verifier.classes.members(class).len() > 1;
+    fn compare_with_dropped_copies(&mut self, round: &mut Round, kept: &[u32], members: &[u32]) -> Result<()> {
+        let is_one = |class: &u32| round.is_dropped(*class) && self.has_copies(*class);
+        let in_buckets = self.in_buckets(members.iter().copied().filter(is_one));
         let candidates = self.candidates(kept, |class, lefts| {
-            for bucket in self.crowds.of(class) {
-                let earlier = self.crowds.lefts(*bucket).iter().copied().take_while(|left| *left < class);
-                lefts.extend(earlier.filter(|left| has_copies(*left) && is_dropped(*left)));
-            }
+            lefts.extend(self.crowds.of(class).iter().flat_map(|bucket| self.dropped_copies.of(*bucket)));
+            self.earlier(class, &in_buckets, lefts);
         });
         let edges = self.verify(round, candidates)?;
         round.edges.extend(edges);
         Ok(())
     }
 
-    /// Those of these classes, which ascend, that are in the round, before a class, and in a bucket with it.
-    fn earlier_in_round(&self, class: u32, from: u32, among: &[u32], lefts: &mut Vec<u32>) {
+    /// Buckets in which later members are compared with these classes, in ascending order, each with the class.
+    fn in_buckets(&self, classes: impl Iterator<Item = u32>) -> Vec<(u32, u32)> {
+        let of_class = |class: u32| self.crowds.of_left(class).map(move |bucket| (bucket, class));
+        let mut in_buckets: Vec<(u32, u32)> = classes.flat_map(of_class).collect();
+        in_buckets.par_sort_unstable();
+        in_buckets
+    }
+
+    /// Those of the classes in these buckets that are before a class, and in a bucket with it.
+    fn earlier(&self, class: u32, in_buckets: &[(u32, u32)], lefts: &mut Vec<u32>) {
         // Mostly there are none.
-        if among.is_empty() {
+        if in_buckets.is_empty() {
             return;
         }
         for bucket in self.crowds.of(class) {
-            let members = self.crowds.lefts(*bucket);
-            let members = &members[members.partition_point(|left| *left < from)..];
-            let earlier = members.iter().copied().take_while(|left| *left < class);
-            lefts.extend(earlier.filter(|left| among.binary_search(left).is_ok()));
+            let first = in_buckets.partition_point(|(other, _)| other < bucket);
+            let members = in_buckets[first..].iter().take_while(|(other, left)| other == bucket && *left < class);
+            lefts.extend(members.map(|(_, left)| *left));
         }
     }
 
     /// The pairs of these classes, each with what `lefts` tells, whose sketches agree often enough.
     fn candidates(&self, rights: &[u32], lefts: impl Fn(u32, &mut Vec<u32>) + Sync) -> Candidates {
-        let (crowds, collection, classes) = (self.crowds, self.verifier.collection, self.verifier.classes);
+        let (crowds, collection, classes) = (&self.crowds, self.verifier.collection, self.verifier.classes);
         let of_class = |right: u32, found: &mut Vec<u32>| {
             found.clear();
             lefts(right, found);
@@ -335,7 +381,7 @@ impl<'a> InCrowds<'a> {
         let is_needed = |class: u32| class < round.classes.start || !round.is_dropped(class);
         let needed = loaded.classes().iter().copied().filter(|class| is_needed(*class));
         self.held_bytes += needed.map(|class| self.verifier.set_bytes(class)).sum::<u64>();
-        if self.held_bytes > self.verifier.collection.resources().room / 2 {
+        if self.held_bytes > self.verifier.room / 2 {
             self.sets = DistinctSets::none(self.verifier.collection, self.verifier.classes);
             self.held_bytes = 0;
         } else {

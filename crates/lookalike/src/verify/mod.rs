@@ -53,11 +53,15 @@ pub(crate) fn verify(
 ) -> Result<()> {
     let crowds = candidates.crowds.take();
     let name = if crowds.is_some() { Similarities::OF_LISTED } else { Similarities::OF_ALL };
-    let verifier = Verifier { name, ..Verifier::new(collection, classes, watch) };
+    let mut verifier = Verifier { name, ..Verifier::new(collection, classes, watch) };
+    if let Some(crowds) = &crowds {
+        // The other half is for the sets of crowds. With next to none, sets would be loaded again and again.
+        verifier.room = verifier.room.saturating_sub(crowds.bytes()).max(verifier.room / 4) / 2;
+    }
     let pairs = &mut candidates.pairs;
     watch.begin(Stage::Verify, Some(pairs.len() as u64));
     verifier.load_known(pairs)?;
-    let mut in_crowds = crowds.as_ref().map(|crowds| InCrowds::new(&verifier, crowds, threshold));
+    let mut in_crowds = crowds.map(|crowds| InCrowds::new(&verifier, crowds, threshold));
     match decisions {
         Some(decisions) if decisions.are_told() || in_crowds.is_some() => {
             let mut added = verifier.find_in_keep_order(pairs, in_crowds.as_mut(), decisions)?;
@@ -69,6 +73,8 @@ pub(crate) fn verify(
                 sort_distinct(pairs);
                 candidates.comparisons += in_crowds.comparisons;
                 candidates.looked_at += in_crowds.candidates;
+                // What was not looked at because of who is dropped is no loss: only pairs of those that are kept are.
+                candidates.left_out = in_crowds.left_out(decisions);
             }
         }
         _ => verifier.find_unknown(pairs, Shard::ALL)?,
@@ -145,14 +151,17 @@ struct Verifier<'a> {
     likeness: Likeness,
     /// What the work files with similarities are called.
     name: &'static str,
+    /// Bytes that sets may take that are loaded at a time.
+    room: u64,
     work: Option<&'a WorkFolder>,
     watch: &'a dyn Watch,
 }
 
 impl<'a> Verifier<'a> {
     fn new(collection: &'a Collection<'a>, classes: &'a Classes, watch: &'a dyn Watch) -> Self {
-        let (likeness, work) = (Likeness::of(collection), collection.resources().work);
-        Self { collection, classes, likeness, name: Similarities::OF_ALL, work, watch }
+        let (likeness, resources) = (Likeness::of(collection), collection.resources());
+        let (room, work) = (resources.room, resources.work);
+        Self { collection, classes, likeness, name: Similarities::OF_ALL, room, work, watch }
     }
 
     /// Gives candidates the similarities that an earlier attempt left in work files; those of the others are unknown.
@@ -188,8 +197,7 @@ impl<'a> Verifier<'a> {
             unknown.iter().map(|at| &edges[*at as usize]).for_each(|edge| show(&[edge.left, edge.right]));
             Ok(())
         };
-        let room = self.collection.resources().room;
-        let blocks = Blocks::of(self.classes.len(), for_each_pair, |class| self.set_bytes(class), room)?;
+        let blocks = Blocks::of(self.classes.len(), for_each_pair, |class| self.set_bytes(class), self.room)?;
         self.watch.advance((shard.range(edges.len()).len() - unknown.len()) as u64);
         // The pairs of a task one after another, in their order.
         let task_of = |edge: &Edge| blocks.task_of(edge.left, edge.right);
@@ -220,7 +228,7 @@ impl<'a> Verifier<'a> {
         let set_bytes = |class: u32| self.set_bytes(class);
         let to_look_at = edges.iter().filter(|edge| edge.similarity.is_nan());
         let steps = Steps::of(self.classes.len(), to_look_at.map(|edge| (edge.left, edge.right)), set_bytes);
-        if steps.most_bytes(set_bytes) > self.collection.resources().room {
+        if steps.most_bytes(set_bytes) > self.room {
             self.find_unknown(edges, Shard::ALL)?;
             let mut by_right = edges.to_vec();
             by_right.par_sort_unstable_by_key(|edge| (edge.right, edge.left));

@@ -4,8 +4,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use lookalike::{
-    Asked, Batch, Decided, Error, Keep, Outcome, Plan, RecordNumber, Resources, Settings, ShingleLists, Shingles,
-    Sketched, Stamp, Supply, Take, Unwatched, Verify, WorkFolder,
+    Asked, Bands, Batch, Decided, Error, Keep, MinHash, Outcome, Plan, RecordNumber, Resources, Segment, Settings,
+    ShingleLists, Shingles, Sketched, Stamp, Supply, Take, Unwatched, Verify, WorkFolder, hash_item,
 };
 
 use crate::families;
@@ -137,7 +137,7 @@ fn packed_texts_are_gone_through_a_few_times() {
     let texts = texts(5);
     let plan = Settings::new(0.7).shingles(Shingles::words(2)).plan().unwrap();
     let all = run(&plan, (&[], &texts), &Resources::default());
-    for (room, most_calls) in [(u64::MAX, 8), (100_000, 80)] {
+    for (room, most_calls) in [(u64::MAX, 8), (1_000_000, 80)] {
         let packed = Packed { plan: &plan, texts: &texts, calls: AtomicUsize::new(0) };
         let mut sketcher = plan.sketcher().forget_shingles();
         let mut batch = Batch::new();
@@ -148,6 +148,57 @@ fn packed_texts_are_gone_through_a_few_times() {
         let calls = packed.calls.into_inner();
         assert!(calls < most_calls, "{calls} times with {room}");
     }
+}
+
+#[test]
+fn sketches_in_files_are_loaded_when_they_are_needed() {
+    let texts = texts(6);
+    let plan = Settings::new(0.7).shingles(Shingles::words(2)).plan().unwrap();
+    let all = run(&plan, (&[], &texts), &Resources::default());
+    let path = tempfile::tempdir().unwrap();
+    let packed = Packed { plan: &plan, texts: &texts, calls: AtomicUsize::new(0) };
+    let mut sketcher = plan.sketcher().forget_shingles();
+    let mut segments = Vec::new();
+    for (at, texts) in texts.chunks(300).enumerate() {
+        let mut batch = Batch::new();
+        (300 * at as u64..)
+            .zip(texts)
+            .for_each(|(position, text)| batch.push_text(RecordNumber::new(1, position), text));
+        let mut segment = Segment::default();
+        segment.push(sketcher.sketch(&batch), Vec::new());
+        segments.extend(segment.store(&path.path().join(format!("{at}")), Stamp::of("a test")).unwrap());
+    }
+    for room in [u64::MAX, 50_000] {
+        let resources = Resources { supply: Some(&packed), room, ..WITHOUT_PAIRS };
+        let found = plan.finish_with(Vec::new(), segments.clone(), &resources, &Unwatched).unwrap();
+        assert!(keepers(&found) == keepers(&all) && !found.knows_all_pairs(), "room {room}");
+    }
+}
+
+#[test]
+fn the_bucket_rule_leaves_out_as_much() {
+    let plan = Settings::new(0.9).bands(Bands::Disjoint { bands: 1, rows: 1 }).plan().unwrap();
+    let item = |number: usize| hash_item(&number.to_le_bytes());
+    let minhash = MinHash::new(1, plan.settings().seed);
+    let least = (0..120_000).map(item).min_by_key(|item| minhash.sketch(&[*item])[0]).unwrap();
+    // All are in one bucket. Behind the first hundred, twenty at a time are alike, and not compared.
+    let set = |record: usize| {
+        let family = if record < 100 { record } else { 100 + record / 20 };
+        (0..40).map(|n| item(40 * family + n)).chain([least, item(100_000 + record)]).collect::<Vec<u64>>()
+    };
+    let mut batch = Batch::new();
+    (0..2_600).for_each(|record| batch.push_set(RecordNumber::new(1, record as u64), set(record)));
+    let sketched = vec![plan.sketcher().sketch(&batch)];
+    let all = plan.finish(Vec::new(), sketched.clone(), &Unwatched).unwrap();
+    let few = plan.finish_with(Vec::new(), sketched, &WITHOUT_PAIRS, &Unwatched).unwrap();
+    assert!(keepers(&few) == keepers(&all) && !few.knows_all_pairs());
+    let counts = |found: &Outcome| {
+        let summary = found.summary();
+        (summary.bounded_buckets, summary.bounded_comparisons, summary.bounded_lost_pairs)
+    };
+    assert_eq!(counts(&few), counts(&all));
+    let missed = 2_500 / 20 * (20 * 19 / 2);
+    assert!((missed / 2..2 * missed).contains(&few.summary().bounded_lost_pairs), "{:?} of {missed}", counts(&few));
 }
 
 #[test]
