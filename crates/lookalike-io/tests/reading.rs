@@ -259,6 +259,24 @@ fn damage_names_the_file() {
 }
 
 #[test]
+fn zeros_behind_gzip_members_are_filling() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, two) = (folder.path().join("one.jsonl.gz"), folder.path().join("two.jsonl.gz"));
+    write_file(&one, b"{\"text\":\"one\"}\n", Compression::Gzip);
+    write_file(&two, b"{\"text\":\"two\"}\n", Compression::Gzip);
+    let [member, other] = [&one, &two].map(|path| std::fs::read(path).unwrap());
+    let expected = read(&[one.clone(), two], &ReadOptions::default(), 1 << 16).unwrap().0.len();
+    for filling in [0, 1, 700, 1 << 20] {
+        let filling = vec![0; filling];
+        std::fs::write(&one, [&member[..], &filling, &other, &filling].concat()).unwrap();
+        assert_eq!(read(std::slice::from_ref(&one), &ReadOptions::default(), 1 << 16).unwrap().0.len(), expected);
+        std::fs::write(&one, [&member[..], &filling, b"neither zeros nor gzip"].concat()).unwrap();
+        let error = read(std::slice::from_ref(&one), &ReadOptions::default(), 1 << 16).unwrap_err();
+        assert!(error.contains("is damaged"), "{error}");
+    }
+}
+
+#[test]
 fn a_csv_error_counts_rows_not_lines() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.csv");

@@ -5,10 +5,11 @@ mod matching;
 mod output;
 mod usage;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use clap::builder::Resettable;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 pub(crate) use input::{InputArguments, ReadArguments};
@@ -185,7 +186,7 @@ impl ResourceArguments {
 
 /// Reads a command line, and behind it lookalike.toml. Help, version and usage errors end the program.
 pub(crate) fn parse(typed: Vec<OsString>) -> Result<Arguments, u8> {
-    let definition = Arguments::command();
+    let definition = without_empty_variables(Arguments::command());
     let show = |error: clap::Error| usage::show(&error, "");
     // What was typed is checked by itself first, so that errors speak of it and not of the file.
     let matches = definition.clone().try_get_matches_from(&typed).map_err(show)?;
@@ -209,6 +210,18 @@ pub(crate) fn parse(typed: Vec<OsString>) -> Result<Arguments, u8> {
     };
     choice.write_global();
     Ok(arguments)
+}
+
+/// A variable that is set to nothing is not set: that is how scripts and containers take one back.
+fn without_empty_variables(definition: clap::Command) -> clap::Command {
+    let is_empty = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
+    definition
+        .mut_args(
+            |argument| {
+                if argument.get_env().is_some_and(is_empty) { argument.env(Resettable::Reset) } else { argument }
+            },
+        )
+        .mut_subcommands(without_empty_variables)
 }
 
 #[cfg(test)]

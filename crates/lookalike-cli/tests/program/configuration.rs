@@ -99,6 +99,7 @@ fn the_environment_sets_resources_and_never_results() {
     let plain = folder.done("pairs in.jsonl");
     let run = |threads: &str| folder.command("pairs in.jsonl").env("LOOKALIKE_THREADS", threads).output().unwrap();
     assert_eq!(run("3").stdout, plain.stdout);
+    assert_eq!(run("").stdout, plain.stdout, "set to nothing, it is not set");
     let refused = run("none");
     assert_eq!(refused.status.code(), Some(2), "the variable is read");
     assert!(String::from_utf8(refused.stderr).unwrap().starts_with("error: invalid value 'none'"));

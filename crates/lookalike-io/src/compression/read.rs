@@ -1,10 +1,12 @@
 //! The decompressed bytes of a file.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use flate2::bufread::GzDecoder;
 
 use super::Compression;
 use crate::error::{Error, Result};
@@ -27,7 +29,7 @@ pub(crate) fn open_counted(path: &Path, compression: Compression) -> Result<(Box
     let reader: Box<dyn Read + Send> = match compression {
         Compression::None => Box::new(counted),
         Compression::Gzip => {
-            Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::with_capacity(READ_BYTES, counted)))
+            Box::new(Members { member: Some(GzDecoder::new(BufReader::with_capacity(READ_BYTES, counted))) })
         }
         Compression::Zstd => {
             let buffered = BufReader::with_capacity(READ_BYTES, counted);
@@ -54,6 +56,43 @@ pub(crate) fn read_error(path: &Path, compression: Compression, position: u64, e
     Error::new(format!("the {} data {what} ({error}){place}", compression.name()))
         .at_file(path)
         .advise("get the file again, or decompress what is left of it by hand")
+}
+
+/// What the members of a gzip file hold, one after another. Zeros between and behind them are passed over, as gzip does: files that
+/// come in blocks are filled up with them.
+struct Members<R> {
+    /// None at the end.
+    member: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            let count = member.read(buffer)?;
+            if count > 0 || buffer.is_empty() {
+                return Ok(count);
+            }
+            if let Some(mut rest) = self.member.take().map(GzDecoder::into_inner)
+                && pass_zeros(&mut rest)?
+            {
+                self.member = Some(GzDecoder::new(rest));
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// Passes over zeros, and tells whether something else follows.
+fn pass_zeros(rest: &mut impl BufRead) -> io::Result<bool> {
+    loop {
+        let bytes = rest.fill_buf()?;
+        let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+        let (is_end, goes_on) = (bytes.is_empty(), zeros < bytes.len());
+        rest.consume(zeros);
+        if is_end || goes_on {
+            return Ok(goes_on);
+        }
+    }
 }
 
 struct Counted {
