@@ -5,12 +5,16 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use lookalike::index::{MOST_UNDER_A_KEY, OldItem};
 use lookalike::{
-    Asked, Batch, Error, Method, Plan, RecordNumber, ShingleLists, Sketched, Snapshot, Supply, Take, Verify,
+    Asked, Batch, Error, Method, Plan, RecordNumber, ShingleLists, Sketched, Sketcher, Snapshot, Supply, Take, Verify,
 };
 use lookalike_io::{Format, Input};
+use rayon::prelude::*;
 
 use crate::names::Stretch;
 use crate::progress::Progress;
+
+/// Items whose elements are copied at a time.
+const ITEMS_AT_ONCE: usize = 256;
 
 /// An index that records are compared with.
 pub(crate) struct AgainstIndex {
@@ -56,20 +60,32 @@ impl AgainstIndex {
         plan: &Plan,
         new: &[Sketched],
         progress: &Progress,
-    ) -> Result<(Sketched, Stretch, Vec<OldItem>)> {
+    ) -> Result<(Vec<Sketched>, Stretch, OldItems)> {
         let (items, bounded) = self.snapshot.items_like(plan, new)?;
         note_bounded(bounded, progress);
         note_sure_runs(plan, progress);
-        let mut batch = Batch::new();
-        for (position, item) in (0..).zip(&items) {
-            batch.push_set(RecordNumber::new(0, position), item.elements.iter().copied());
-        }
         let keeps_shingles = new.iter().any(|batch| batch.shingle_bytes() > 0);
-        let sketcher = plan.sketcher();
-        let mut sketcher = if keeps_shingles { sketcher } else { sketcher.forget_shingles() };
-        let stretch = Stretch::of_items(0, items.iter().map(|item| item.id.as_str()));
-        Ok((sketcher.sketch(&batch), stretch, items))
+        let sketcher = || if keeps_shingles { plan.sketcher() } else { plan.sketcher().forget_shingles() };
+        let sketch = |sketcher: &mut Sketcher, (at, items): (usize, &[OldItem])| {
+            let mut batch = Batch::new();
+            for (position, item) in ((at * ITEMS_AT_ONCE) as u64..).zip(items) {
+                let elements = self.snapshot.elements_of(*item)?;
+                batch.push_set(RecordNumber::new(0, position), elements.iter().copied());
+            }
+            Ok(sketcher.sketch(&batch))
+        };
+        let sketched = items.par_chunks(ITEMS_AT_ONCE).enumerate().map_init(sketcher, sketch);
+        let sketched = sketched.collect::<Result<Vec<_>, Error>>()?;
+        let ids = items.iter().map(|item| self.snapshot.id_of(*item)).collect::<Result<Vec<_>, Error>>()?;
+        let stretch = Stretch::of_items(0, ids.into_iter());
+        Ok((sketched, stretch, OldItems { snapshot: self.snapshot.clone(), items }))
     }
+}
+
+/// Items of an index that are the old records of a run. What they hold stays in the index until it is asked for.
+pub(crate) struct OldItems {
+    snapshot: Snapshot,
+    items: Vec<OldItem>,
 }
 
 /// Says what an index of fingerprints finds.
@@ -90,21 +106,24 @@ pub(crate) fn note_bounded(records: u64, progress: &Progress) {
     }
 }
 
-/// Supplies the elements of items, and lets somebody else supply those of records.
+/// Supplies the elements of items, if there are any, and lets somebody else supply those of records.
 pub(crate) struct ItemsFirst<'a, S> {
-    pub(crate) items: &'a [OldItem],
+    pub(crate) items: Option<&'a OldItems>,
     pub(crate) records: S,
 }
 
 impl<S: Supply> Supply for ItemsFirst<'_, S> {
     fn supply(&self, asked: &[Asked], take: &Take<'_>) -> Result<(), Error> {
-        let count = asked.partition_point(|asked| (asked.record as usize) < self.items.len());
+        let Some(OldItems { snapshot, items }) = self.items else { return self.records.supply(asked, take) };
+        let count = asked.partition_point(|asked| (asked.record as usize) < items.len());
         let (of_items, of_records) = asked.split_at(count);
-        if !of_items.is_empty() {
+        of_items.par_chunks(ITEMS_AT_ONCE).enumerate().try_for_each(|(at, asked)| {
             let mut lists = ShingleLists::default();
-            of_items.iter().for_each(|asked| lists.push(&self.items[asked.record as usize].elements));
-            take(0, &mut lists)?;
-        }
+            for asked in asked {
+                lists.push(snapshot.elements_of(items[asked.record as usize])?);
+            }
+            take(at * ITEMS_AT_ONCE, &mut lists)
+        })?;
         self.records.supply(of_records, &|first, lists| take(count + first, lists))
     }
 

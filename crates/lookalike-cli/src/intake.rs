@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use lookalike::index::OldItem;
 use lookalike::{Method, Plan, Shard, Sketched, Stage, Watch};
 use lookalike_io::error::Shown;
 use lookalike_io::{Compression, Format, Input, PassedOver, ReadOptions, Reader, can_be_taken_back, read_all};
 
-use crate::against::AgainstIndex;
+use crate::against::{AgainstIndex, OldItems};
 use crate::arguments::{InputArguments, ResourceArguments};
 use crate::boilerplate::templates;
 use crate::estimate::check_disk;
@@ -28,7 +27,7 @@ pub(crate) struct Intake {
     pub(crate) old: Vec<Sketched>,
     pub(crate) new: Vec<Sketched>,
     /// The items of an index that are the old records, if they are.
-    pub(crate) items: Vec<OldItem>,
+    pub(crate) items: Option<OldItems>,
     pub(crate) records: Records,
     pub(crate) reader: Reader,
     /// Where work files are left, if they are.
@@ -161,12 +160,12 @@ pub(crate) fn read(
         }
         stretches.push(stretch);
     }
-    let mut items = Vec::new();
+    let mut items = None;
     if let Some(index) = &index {
-        let (sketched, stretch, found) = index.old_records(plan, &new, progress)?;
-        old.push(sketched);
+        let (mut sketched, stretch, found) = index.old_records(plan, &new, progress)?;
+        old.append(&mut sketched);
         stretches.insert(0, stretch);
-        items = found;
+        items = Some(found);
     }
     let records = Records::new(reader.inputs().to_vec(), old_inputs, stretches);
     // Of one part nothing can be told about all.

@@ -123,7 +123,7 @@ impl Ready {
         let Self { plan, intake, threads } = self;
         let Intake { old, new, items, records, reader, work, room, addition } = intake;
         let supply = SecondRead { reader: &reader, records: &records, plan: &plan, threads };
-        let supply = ItemsFirst { items: &items, records: supply };
+        let supply = ItemsFirst { items: items.as_ref(), records: supply };
         let hear = copies.map(|copies| |decided: Decided<'_>| copies.hear(&records, decided));
         let resources = Resources {
             supply: Some(&supply),
@@ -133,7 +133,7 @@ impl Ready {
             needs_pairs,
         };
         let outcome = plan.finish_with(old, new, &resources, progress)?;
-        let is_against_index = !items.is_empty();
+        let is_against_index = items.is_some();
         Ok(Found { plan, records, outcome, reader, is_against_index, work, addition })
     }
 

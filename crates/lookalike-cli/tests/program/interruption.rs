@@ -106,6 +106,24 @@ fn an_input_that_expands_more_than_expected_still_fits() {
 }
 
 #[test]
+fn many_variants_of_one_text_fit() {
+    const WORDS: u64 = 60;
+    let mut numbers = Numbers(5);
+    let lines: Vec<String> = (0..100_000)
+        .map(|id| {
+            let (changed, to) = (numbers.below(WORDS), numbers.below(100_000));
+            let words = (0..WORDS).map(|word| if word == changed { format!("x{to}") } else { format!("w{word}") });
+            format!("{{\"id\":{id},\"text\":\"{}\"}}\n", words.collect::<Vec<_>>().join(" "))
+        })
+        .collect();
+    let folder = Folder::with("in.jsonl", lines.concat());
+    let run = folder.done("dedup in.jsonl -o out.jsonl -t 0.7 -j 1 --memory 64MiB --json");
+    let summary: serde_json::Value = serde_json::from_str(run.stderr.lines().last().unwrap()).unwrap();
+    assert!(summary["kept"].as_u64().unwrap() < 100, "{summary}");
+    assert!(summary["peak_memory"].as_u64().unwrap() <= 64 << 20, "{summary}");
+}
+
+#[test]
 fn too_little_memory_is_refused() {
     let folder = Folder::with("in/a.jsonl", corpus(1000));
     let run = folder.run(&command("--memory 10MiB"));

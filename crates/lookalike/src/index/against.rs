@@ -12,13 +12,11 @@ use crate::shingle::{Shape, sort_distinct};
 use crate::sketched::Sketched;
 use crate::work::columns;
 
-/// An item that may be like a record.
-#[derive(Clone, Debug)]
+/// An item of a snapshot that may be like a record.
+#[derive(Clone, Copy, Debug)]
 pub struct OldItem {
-    /// What it is called.
-    pub id: String,
-    /// The hashes of its elements, each once.
-    pub elements: Vec<u64>,
+    live: u32,
+    item: u32,
 }
 
 impl Snapshot {
@@ -63,13 +61,22 @@ impl Snapshot {
         places.par_sort_unstable();
         places.dedup();
         let items = places.into_iter().map(|(live, item)| {
-            let segment = &self.0.lives[live as usize].segment;
-            let old = OldItem { id: segment.id(item)?.into(), elements: segment.set(item)?.to_vec() };
-            Ok((segment.sequence(item)?, old))
+            let sequence = self.0.lives[live as usize].segment.sequence(item)?;
+            Ok((sequence, OldItem { live, item }))
         });
         let mut items = items.collect::<Result<Vec<_>>>()?;
-        items.sort_by_key(|(sequence, _)| *sequence);
+        items.sort_unstable_by_key(|(sequence, _)| *sequence);
         Ok((items.into_iter().map(|(_, item)| item).collect(), bounded))
+    }
+
+    /// What an item is called.
+    pub fn id_of(&self, item: OldItem) -> Result<&str> {
+        self.0.lives[item.live as usize].segment.id(item.item)
+    }
+
+    /// The hashes of an item's elements, each once.
+    pub fn elements_of(&self, item: OldItem) -> Result<&[u64]> {
+        self.0.lives[item.live as usize].segment.set(item.item)
     }
 
     fn places_like(&self, plan: &Plan, batch: &Sketched) -> Result<(Vec<(u32, u32)>, u64)> {
