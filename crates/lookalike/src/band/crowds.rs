@@ -56,7 +56,7 @@ impl Crowds {
 
     /// About how many bytes they take, and what is remembered of each bucket while it is looked at.
     pub(crate) fn bytes(&self) -> u64 {
-        const BYTES_OF_A_BUCKET: usize = 12;
+        const BYTES_OF_A_BUCKET: usize = 20;
         self.of_class.bytes() + self.rows.bytes() + (BYTES_OF_A_BUCKET * self.len()) as u64
     }
 

@@ -50,13 +50,13 @@ pub(super) struct InCrowds<'a> {
 /// For each bucket some of its members, the last one first.
 struct Chains {
     /// For each bucket, its first link.
-    first: Vec<u32>,
+    first: Vec<usize>,
     /// A member, and the next link.
-    links: Vec<(u32, u32)>,
+    links: Vec<(u32, usize)>,
 }
 
 impl Chains {
-    const END: u32 = u32::MAX;
+    const END: usize = usize::MAX;
 
     fn new(buckets: usize) -> Self {
         Self { first: vec![Self::END; buckets], links: Vec::new() }
@@ -65,13 +65,13 @@ impl Chains {
     fn push(&mut self, bucket: u32, class: u32) {
         let first = &mut self.first[bucket as usize];
         self.links.push((class, *first));
-        *first = self.links.len() as u32 - 1;
+        *first = self.links.len() - 1;
     }
 
     fn of(&self, bucket: u32) -> impl Iterator<Item = u32> + '_ {
         let mut next = self.first[bucket as usize];
         std::iter::from_fn(move || {
-            let (class, behind) = *self.links.get(next as usize)?;
+            let (class, behind) = *self.links.get(next)?;
             next = behind;
             Some(class)
         })
