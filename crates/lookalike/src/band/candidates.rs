@@ -29,7 +29,8 @@ pub(crate) struct Candidates {
     pub(crate) comparisons: u64,
     /// How much the bucket rule leaves out.
     pub(crate) bounded: Bounded,
-    /// Members of too large buckets that are not compared with each other. Those of crowded buckets are known once the candidates are verified.
+    /// Members of too large buckets that are not compared with each other. Those of crowded buckets are known once the
+    /// candidates are verified.
     pub(crate) left_out: Vec<Vec<u32>>,
     /// Which buckets were crowded.
     pub(crate) observed: Observed,

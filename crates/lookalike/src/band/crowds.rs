@@ -49,7 +49,7 @@ impl Crowds {
         let mut rows = Rows::none(collection, classes);
         let holds_rows = !collection.is_in_files();
         if holds_rows {
-            rows.add(collection, classes, (0..classes.len() as u32).filter(|class| !of_class.of(*class).is_empty()))?;
+            rows.add(collection, classes, members_in(&of_class))?;
         }
         Ok(Self { of_class, last_left, rows, holds_rows, least_agreement })
     }
@@ -63,6 +63,11 @@ impl Crowds {
     /// How many buckets there are.
     pub(crate) fn len(&self) -> usize {
         self.last_left.len()
+    }
+
+    /// The classes that are in them.
+    pub(crate) fn members(&self) -> impl Iterator<Item = u32> + '_ {
+        members_in(&self.of_class)
     }
 
     /// The buckets of a class.
@@ -116,4 +121,9 @@ impl Crowds {
             && collection.may_meet(classes.representative(left), classes.representative(right))
             && collection.slot_width().agreement(self.rows.of(left), self.rows.of(right)) >= self.least_agreement
     }
+}
+
+/// The classes that are in any bucket.
+fn members_in(of_class: &Lists<u32>) -> impl Iterator<Item = u32> + '_ {
+    (0..of_class.len() as u32).filter(|class| !of_class.of(*class).is_empty())
 }

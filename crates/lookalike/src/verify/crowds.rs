@@ -30,6 +30,8 @@ const ROUND_BYTES: u64 = 64 << 20;
 pub(super) struct InCrowds<'a> {
     verifier: &'a Verifier<'a>,
     crowds: Crowds,
+    /// Bytes that sets may take: half of them those that are looked at together, half those that are held.
+    pub(super) room: u64,
     threshold: f64,
     /// The members so far that are kept and that others are compared with.
     kept: Chains,
@@ -111,10 +113,11 @@ impl Round {
 }
 
 impl<'a> InCrowds<'a> {
-    pub(super) fn new(verifier: &'a Verifier<'a>, crowds: Crowds, threshold: f64) -> Self {
+    pub(super) fn new(verifier: &'a Verifier<'a>, crowds: Crowds, room: u64, threshold: f64) -> Self {
         let sets = DistinctSets::none(verifier.collection, verifier.classes);
         Self {
             verifier,
+            room,
             threshold,
             kept: Chains::new(crowds.len()),
             dropped_copies: Chains::new(crowds.len()),
@@ -150,7 +153,7 @@ impl<'a> InCrowds<'a> {
         let mut start = classes.start;
         while start < classes.end {
             let (mut end, mut members, mut bytes) = (start, Vec::new(), 0);
-            let room = self.verifier.room / 4;
+            let room = self.room / 2;
             let (most, most_bytes) =
                 if self.is_in_bulk { (usize::MAX, room) } else { (self.at_once, ROUND_BYTES.min(room)) };
             // Old and new ones are not looked at together: the old ones are kept already.
@@ -381,7 +384,7 @@ impl<'a> InCrowds<'a> {
         let is_needed = |class: u32| class < round.classes.start || !round.is_dropped(class);
         let needed = loaded.classes().iter().copied().filter(|class| is_needed(*class));
         self.held_bytes += needed.map(|class| self.verifier.set_bytes(class)).sum::<u64>();
-        if self.held_bytes > self.verifier.room / 2 {
+        if self.held_bytes > self.room / 2 {
             self.sets = DistinctSets::none(self.verifier.collection, self.verifier.classes);
             self.held_bytes = 0;
         } else {

@@ -54,14 +54,19 @@ pub(crate) fn verify(
     let crowds = candidates.crowds.take();
     let name = if crowds.is_some() { Similarities::OF_LISTED } else { Similarities::OF_ALL };
     let mut verifier = Verifier { name, ..Verifier::new(collection, classes, watch) };
+    let mut room_in_crowds = 0;
     if let Some(crowds) = &crowds {
-        // The other half is for the sets of crowds. With next to none, sets would be loaded again and again.
-        verifier.room = verifier.room.saturating_sub(crowds.bytes()).max(verifier.room / 4) / 2;
+        // With next to no room sets would be loaded again and again, which must not be where each time all is gone through.
+        let least = if collection.is_supplied_in_bulk() { verifier.room } else { verifier.room / 2 };
+        verifier.room = verifier.room.saturating_sub(crowds.bytes()).max(least);
+        // All of them at once, if there is room, and as many that are held.
+        let set_bytes: u64 = crowds.members().map(|class| verifier.set_bytes(class)).sum();
+        room_in_crowds = (2 * set_bytes).min(verifier.room / 2);
     }
     let pairs = &mut candidates.pairs;
     watch.begin(Stage::Verify, Some(pairs.len() as u64));
     verifier.load_known(pairs)?;
-    let mut in_crowds = crowds.map(|crowds| InCrowds::new(&verifier, crowds, threshold));
+    let mut in_crowds = crowds.map(|crowds| InCrowds::new(&verifier, crowds, room_in_crowds, threshold));
     match decisions {
         Some(decisions) if decisions.are_told() || in_crowds.is_some() => {
             let mut added = verifier.find_in_keep_order(pairs, in_crowds.as_mut(), decisions)?;
@@ -228,7 +233,9 @@ impl<'a> Verifier<'a> {
         let set_bytes = |class: u32| self.set_bytes(class);
         let to_look_at = edges.iter().filter(|edge| edge.similarity.is_nan());
         let steps = Steps::of(self.classes.len(), to_look_at.map(|edge| (edge.left, edge.right)), set_bytes);
-        if steps.most_bytes(set_bytes) > self.room {
+        // Sets of crowds are held beside the others.
+        let room = self.room - in_crowds.as_ref().map_or(0, |crowds| crowds.room);
+        if steps.most_bytes(set_bytes) > room {
             self.find_unknown(edges, Shard::ALL)?;
             let mut by_right = edges.to_vec();
             by_right.par_sort_unstable_by_key(|edge| (edge.right, edge.left));
