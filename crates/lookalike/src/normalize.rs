@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
-use crate::characters::{is_accent, is_digit, is_punctuation, is_unsettled};
+use crate::characters::{Class, is_accent, is_composed, is_digit, is_punctuation, lowered};
 use crate::settings::{Normalize, Step};
 
 /// Writes the canonical form of `text` into `canonical`, whose old content is lost.
@@ -25,7 +25,7 @@ fn append(steps: Normalize, text: &str, canonical: &mut String) {
     let text = if steps.has(Step::Nfkc) && !text.is_ascii() {
         composed = text.nfkc().collect();
         composed.as_str()
-    } else if steps.has(Step::Nfc) && text.chars().any(|character| !character.is_ascii() && is_unsettled(character)) {
+    } else if steps.has(Step::Nfc) && !is_composed(text) {
         composed = text.nfc().collect();
         composed.as_str()
     } else {
@@ -62,11 +62,10 @@ fn append(steps: Normalize, text: &str, canonical: &mut String) {
             canonical.push(character);
         } else if character.is_ascii() {
             canonical.push(character.to_ascii_lowercase());
-        } else if character == 'ς' {
-            // The form of sigma at the end of a word; its capital is the same as that of σ.
-            canonical.push('σ');
+        } else if Class::of(character).is_capital() {
+            canonical.extend(lowered(character));
         } else {
-            canonical.extend(character.to_lowercase());
+            canonical.push(character);
         }
     }
 }
@@ -88,7 +87,9 @@ pub(crate) fn with_spans(steps: Normalize, text: &str) -> (String, Pieces) {
     // A piece starts at a character that never joins with the one before it, whatever the steps.
     let starts = text
         .char_indices()
-        .map(|(at, character)| (at, character.is_ascii() || !(is_unsettled(character) || is_combining_mark(character))))
+        .map(|(at, character)| {
+            (at, character.is_ascii() || !(Class::of(character).is_unsettled() || is_combining_mark(character)))
+        })
         .chain([(text.len(), true)]);
     for (at, is_start) in starts.skip(1) {
         if !is_start {

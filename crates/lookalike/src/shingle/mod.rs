@@ -6,6 +6,7 @@
 
 mod ascii;
 mod distinct;
+mod word_bytes;
 mod words;
 
 use std::sync::Arc;
@@ -13,9 +14,10 @@ use std::sync::Arc;
 use crate::batch::Content;
 use crate::hash::{self, PADDING, Roll};
 use crate::normalize::normalize;
-use crate::settings::{Normalize, Shingles, Step};
+use crate::settings::{Normalize, Shingles};
 
 pub(crate) use distinct::{BitMap, LONG, Repeats, sort_distinct, sort_hashes};
+use word_bytes::WordBytes;
 pub(crate) use words::for_each_word;
 
 /// Cuts records into shingle hashes.
@@ -26,8 +28,7 @@ pub struct Shingler {
     bag: bool,
     roll: Roll,
     canonical: String,
-    padded: Vec<u8>,
-    word_masks: Vec<u64>,
+    word_bytes: WordBytes,
     tokens: Vec<u64>,
     /// Shingles that are left out, sorted.
     ignored: Arc<[u64]>,
@@ -53,8 +54,7 @@ impl Shingler {
             bag,
             roll: Roll::new(shingles.k()),
             canonical: String::new(),
-            padded: Vec::new(),
-            word_masks: Vec::new(),
+            word_bytes: WordBytes::default(),
             tokens: Vec::new(),
             ignored: Arc::default(),
         }
@@ -117,16 +117,10 @@ impl Shingler {
         self.tokens.clear();
         match self.shingles {
             Shingles::Words { .. } => {
-                let changes_ascii = self.steps.has(Step::Punct) || self.steps.has(Step::Digits);
-                let lower = self.steps.has(Step::Lower);
-                let is_ascii_word_text =
-                    !changes_ascii && ascii::find_words(text.as_bytes(), lower, &mut self.padded, &mut self.word_masks);
-                if is_ascii_word_text {
-                    ascii::hash_words(&self.padded, &self.word_masks, &mut self.tokens);
+                if self.word_bytes.fill(text, self.steps) {
+                    self.word_bytes.hash_words(&mut self.tokens);
                 } else {
-                    self.normalize_padded(text);
-                    let (canonical, padded, tokens) = (&self.canonical, &self.padded, &mut self.tokens);
-                    for_each_word(canonical, |word| tokens.push(hash::hash_token(padded, word.start, word.end)));
+                    self.hash_canonical_words(text);
                 }
             }
             Shingles::Chars { .. } => {
@@ -145,11 +139,15 @@ impl Shingler {
         }
     }
 
-    fn normalize_padded(&mut self, text: &str) {
+    /// Any text after any normalisation: the reference for the quicker way.
+    fn hash_canonical_words(&mut self, text: &str) {
         normalize(self.steps, text, &mut self.canonical);
-        self.padded.clear();
-        self.padded.extend_from_slice(self.canonical.as_bytes());
-        self.padded.extend_from_slice(&[0; PADDING]);
+        let length = self.canonical.len();
+        self.canonical.extend([' '; PADDING]);
+        let (canonical, tokens) = (&self.canonical, &mut self.tokens);
+        for_each_word(&canonical[..length], |word| {
+            tokens.push(hash::hash_token(canonical.as_bytes(), word.start, word.end));
+        });
     }
 
     /// Appends the hash of every window of k tokens.
@@ -203,6 +201,7 @@ fn number_occurrences(hashes: &mut [u64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Step;
     use proptest::prelude::*;
 
     fn distinct(shingles: &str, text: &str) -> usize {
@@ -252,31 +251,73 @@ mod tests {
         assert_eq!(shared, 2, "bag Jaccard is 2/4");
     }
 
-    proptest! {
-        /// The vectorised path sees what the full Unicode one sees.
-        #[test]
-        fn ascii_equals_unicode(text in "[ -~\n\t]{0,300}|[a-zA-Z_]{0,100}|[ a]{0,200}", lower: bool) {
-            let steps = if lower { Normalize::NONE.with(Step::Lower) } else { Normalize::NONE };
-            let mut shingler = Shingler::new(Shingles::words(3), steps, false);
-            let mut fast = Vec::new();
-            shingler.append_text(&text, &mut fast);
-            shingler.normalize_padded(&text);
-            shingler.tokens.clear();
-            let (canonical, padded, tokens) = (&shingler.canonical, &shingler.padded, &mut shingler.tokens);
-            for_each_word(canonical, |word| tokens.push(hash::hash_token(padded, word.start, word.end)));
-            let mut full = Vec::new();
-            shingler.append_windows(&mut full);
-            prop_assert_eq!(fast, full);
-        }
+    /// The tokens of a text, on the quick way if there is one for it and by the reference.
+    fn tokens_both_ways(steps: Normalize, text: &str) -> (bool, Vec<u64>, Vec<u64>) {
+        let mut shingler = Shingler::new(Shingles::words(1), steps, false);
+        let is_quick = shingler.word_bytes.fill(text, steps);
+        shingler.tokenize(text);
+        let quick = std::mem::take(&mut shingler.tokens);
+        shingler.hash_canonical_words(text);
+        (is_quick, quick, shingler.tokens)
+    }
 
-        /// A character outside ASCII at the end changes nothing but the last words.
+    #[test]
+    fn words_across_blocks() {
+        for letter in ["a", "é", "東", "𐐨"] {
+            for length in 1..70 {
+                for offset in 0..70 {
+                    let text = format!("{}{} b", " ".repeat(offset), letter.repeat(length));
+                    let (is_quick, quick, reference) = tokens_both_ways(Normalize::NONE, &text);
+                    assert!(is_quick && quick == reference, "{length} times {letter} at {offset}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_character_among_others_is_seen_as_by_the_reference() {
+        let steps = Normalize::NONE.with(Step::Nfc).with(Step::Lower);
+        for character in ('\0'..='\u{2ffff}').filter(|character| !character.is_ascii()) {
+            for text in [format!("{character}"), format!("a{character}b東{character}東 {character}")] {
+                let (_, quick, reference) = tokens_both_ways(steps, &text);
+                assert_eq!(quick, reference, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_normalisation_may_change_is_left_to_the_reference() {
+        let steps = Normalize::NONE.with(Step::Nfc).with(Step::Lower);
+        for text in ["It’s “so”", "ÀÉÎ und ÄÖÜ", "Москва", "2024年3月、東京", "हिन्दी में", "ที่นี่", "안녕하세요 세계", "שָׁלוֹם"] {
+            assert!(tokens_both_ways(steps, text).0, "{text}");
+        }
+        assert!(!tokens_both_ways(steps, "e\u{301}").0);
+        assert!(tokens_both_ways(Normalize::NONE, "e\u{301}").0);
+        for step in [Step::Nfkc, Step::Accents, Step::Punct, Step::Digits] {
+            assert!(!tokens_both_ways(steps.with(step), "é").0);
+        }
+    }
+
+    proptest! {
+        /// The quick way sees what the reference sees, whatever is mixed.
         #[test]
-        fn both_paths_agree_on_a_shared_prefix(text in "[ -~]{0,200}") {
-            let mut shingler = Shingler::new(Shingles::words(1), Normalize::NONE.with(Step::Lower), false);
-            let (mut plain, mut marked) = (Vec::new(), Vec::new());
-            shingler.append_text(&text, &mut plain);
-            shingler.append_text(&format!("{text} “"), &mut marked);
-            prop_assert_eq!(plain, marked);
+        fn quick_equals_reference(
+            parts in prop::collection::vec(
+                prop_oneof![
+                    "[ -~\n\t]{0,80}", "[a-zA-Z_]{0,100}", "[ a]{0,90}", "[éÀßıİŸ’“ſ—…]{0,4}", "[а-яА-ЯςΣ ]{0,50}", "[東京のー、。ｱ]{0,9}",
+                    "[ก-๛]{0,9}", "[ऀ-ॿ \u{200d}]{0,9}", "[\u{300}-\u{310}]{0,2}", "[\u{1100}-\u{1200}가-깋]{0,3}", "[𐐀-𐐿𝒜-𝒵😀-😂]{0,3}", "\\PC{0,20}",
+                ],
+                0..12,
+            ),
+            bits in 0u8..128,
+        ) {
+            let text = parts.concat();
+            let steps = Step::NAMES.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1)
+                .fold(Normalize::NONE, |steps, (_, (_, step))| steps.with(*step));
+            for steps in [steps, Normalize::NONE.with(Step::Nfc).with(Step::Lower)] {
+                let (_, quick, reference) = tokens_both_ways(steps, &text);
+                prop_assert_eq!(quick, reference);
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The words of a canonical text, in any script: the reference that the ASCII path must equal on ASCII.
+//! The words of a canonical text, in any script: the reference that the quick way (`word_bytes.rs`) must equal.
 
 use std::ops::Range;
 
