@@ -229,7 +229,8 @@ mod tests {
 
     #[test]
     fn texts_of_scripts_with_marks_are_in_normal_form() {
-        for text in ["हिन्दी में", "ที่นี่", "שָׁלוֹם", "tiếng Việt", "한국어"] {
+        for text in ["हिन्दी में", "ที่นี่", "שָׁלוֹם", "tiếng Việt", "한국어"]
+        {
             assert!(is_composed(text), "{text}");
         }
         for text in ["e\u{301}", "\u{5c1}\u{5b8}", "q\u{307}\u{323}", "\u{1100}\u{1161}", "\u{212b}", "\u{958}"] {

@@ -288,7 +288,9 @@ mod tests {
     #[test]
     fn only_what_normalisation_may_change_is_left_to_the_reference() {
         let steps = Normalize::NONE.with(Step::Nfc).with(Step::Lower);
-        for text in ["It’s “so”", "ÀÉÎ und ÄÖÜ", "Москва", "2024年3月、東京", "हिन्दी में", "ที่นี่", "안녕하세요 세계", "שָׁלוֹם"] {
+        for text in
+            ["It’s “so”", "ÀÉÎ und ÄÖÜ", "Москва", "2024年3月、東京", "हिन्दी में", "ที่นี่", "안녕하세요 세계", "שָׁלוֹם"]
+        {
             assert!(tokens_both_ways(steps, text).0, "{text}");
         }
         assert!(!tokens_both_ways(steps, "e\u{301}").0);
