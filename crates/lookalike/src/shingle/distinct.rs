@@ -76,6 +76,22 @@ impl BitMap {
         self.shift = u64::BITS - bits;
     }
 
+    /// A map of these hashes, with at least `places` bits for each.
+    pub(crate) fn of(hashes: &[u64], places: usize) -> Self {
+        let mut map = Self::default();
+        map.clear(hashes.len(), places);
+        hashes.iter().for_each(|hash| _ = map.insert(*hash));
+        map
+    }
+
+    /// How many bits are set in one of two maps only; nothing if they are not equally large. So many hashes, or more, are in
+    /// one of two lists only.
+    pub(crate) fn differing(&self, other: &Self) -> Option<usize> {
+        let both = self.words.iter().zip(&other.words);
+        let count = || both.map(|(own, other)| (own ^ other).count_ones()).sum::<u32>() as usize;
+        (self.words.len() == other.words.len()).then(count)
+    }
+
     /// Remembers a hash; tells whether it, or one with the same bit, was seen before.
     #[inline]
     pub(crate) fn insert(&mut self, hash: u64) -> bool {
@@ -208,6 +224,24 @@ mod tests {
             let left = repeats.leave_out(&mut hashes);
             assert_eq!(hashes[..left], expected);
         }
+    }
+
+    #[test]
+    fn bits_differ_in_no_more_places_than_lists_do() {
+        let mut random = SplitMix(5);
+        let (mut all_differing, mut all_different) = (0, 0);
+        for _ in 0..500 {
+            let mut list = |length: u64| (0..random.below(length)).map(|_| random.next()).collect::<Vec<u64>>();
+            let (shared, left, right) = (list(300), list(60), list(60));
+            let (left, right) = ([&shared[..], &left].concat(), [&right[..], &shared].concat());
+            let different = left.len() + right.len() - 2 * shared.len();
+            let Some(differing) = BitMap::of(&left, 16).differing(&BitMap::of(&right, 16)) else { continue };
+            assert!(differing <= different, "{differing} bits of {different}");
+            all_differing += differing;
+            all_different += different;
+        }
+        assert!(10 * all_differing > 9 * all_different, "{all_differing} bits of {all_different}: few are hidden");
+        assert_eq!(BitMap::of(&[1; 100], 16).differing(&BitMap::of(&[1; 200], 16)), None, "of other sizes");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::overlap::Overlap;
 use super::sets::{DistinctSets, Loaded};
-use super::{Edge, PIECE, Verifier};
+use super::{Edge, Likeness, PIECE, Verifier, jaccard_of};
 use crate::band::Crowds;
 use crate::error::Result;
 use crate::group::EarlyDecisions;
@@ -44,6 +44,10 @@ pub(super) struct InCrowds<'a> {
     at_once: usize,
     /// Whether as many sets as there is room for are loaded at once.
     is_in_bulk: bool,
+    /// Whether there is room for bits by which sets are told apart before they are compared.
+    has_bits: bool,
+    /// Whether most of what was compared last was not alike, so that it pays to look at them.
+    is_mostly_unlike: bool,
     /// Comparisons of two sketches, and how many of them passed.
     pub(super) comparisons: u64,
     pub(super) candidates: u64,
@@ -113,7 +117,11 @@ impl Round {
 }
 
 impl<'a> InCrowds<'a> {
+    /// `room` is for all sets together, if there is as much.
     pub(super) fn new(verifier: &'a Verifier<'a>, crowds: Crowds, room: u64, threshold: f64) -> Self {
+        // Where all is gone through for every round, there must be no more of them for that.
+        let is_in_bulk = verifier.collection.is_supplied_in_bulk();
+        let has_bits = !is_in_bulk || Self::most_bytes(verifier, &crowds) <= room;
         let sets = DistinctSets::none(verifier.collection, verifier.classes);
         Self {
             verifier,
@@ -125,10 +133,22 @@ impl<'a> InCrowds<'a> {
             sets,
             held_bytes: 0,
             at_once: FEW,
-            is_in_bulk: verifier.collection.is_supplied_in_bulk(),
+            is_in_bulk,
+            has_bits,
+            is_mostly_unlike: false,
             comparisons: 0,
             candidates: 0,
         }
+    }
+
+    /// What the set of a class takes, at most, with the bits by which it is told from others.
+    fn set_bytes(&self, class: u32) -> u64 {
+        self.verifier.set_bytes(class) + if self.has_bits { self.verifier.set_bytes(class) / 2 } else { 0 }
+    }
+
+    /// What the sets of all members take, with their bits, and as many that are held.
+    pub(super) fn most_bytes(verifier: &Verifier<'_>, crowds: &Crowds) -> u64 {
+        3 * crowds.members().map(|class| verifier.set_bytes(class)).sum::<u64>()
     }
 
     /// The members of too large buckets that are kept and were not compared with each other.
@@ -162,7 +182,7 @@ impl<'a> InCrowds<'a> {
             while end < classes.end && !is_full(&members, bytes) && is_old(end) == is_old(start) {
                 if !self.crowds.of(end).is_empty() {
                     members.push(end);
-                    bytes += self.verifier.set_bytes(end);
+                    bytes += self.set_bytes(end);
                 }
                 end += 1;
             }
@@ -344,20 +364,27 @@ impl<'a> InCrowds<'a> {
     }
 
     /// Those of these pairs that are alike, by sets that are loaded.
-    fn find_alike(&self, pairs: &[(u32, u32)]) -> Result<Vec<Edge>> {
+    fn find_alike(&mut self, pairs: &[(u32, u32)]) -> Result<Vec<Edge>> {
+        let (verifier, sets, threshold) = (self.verifier, &self.sets, self.threshold);
+        let is_filtered = self.has_bits && self.is_mostly_unlike && matches!(verifier.likeness, Likeness::Jaccard);
+        let may_be_alike = |left: u32, right: u32| {
+            let (left_length, right_length) = (sets.set(left).len(), sets.set(right).len());
+            !is_filtered || jaccard_of(sets.most_shared(left, right), left_length, right_length) >= threshold
+        };
         let of_piece = |overlap: &mut Overlap, piece: &[(u32, u32)]| {
-            check_cancelled(self.verifier.watch)?;
-            let edges = piece.iter().map(|(left, right)| {
-                let similarity = self.verifier.likeness.between(&self.sets, (*left, *right), overlap);
+            check_cancelled(verifier.watch)?;
+            let edges = piece.iter().filter(|(left, right)| may_be_alike(*left, *right)).map(|(left, right)| {
+                let similarity = verifier.likeness.between(sets, (*left, *right), overlap);
                 Edge { left: *left, right: *right, similarity }
             });
-            Ok(edges.filter(|edge| edge.similarity >= self.threshold).collect::<Vec<_>>())
+            Ok(edges.filter(|edge| edge.similarity >= threshold).collect::<Vec<_>>())
         };
         if pairs.len() <= PIECE {
             return of_piece(&mut Overlap::default(), pairs);
         }
-        let edges = pairs.par_chunks(PIECE).map_init(Overlap::default, of_piece).collect::<Result<Vec<_>>>()?;
-        Ok(edges.concat())
+        let edges = pairs.par_chunks(PIECE).map_init(Overlap::default, of_piece).collect::<Result<Vec<_>>>()?.concat();
+        self.is_mostly_unlike = 2 * edges.len() < pairs.len();
+        Ok(edges)
     }
 
     /// Loads the sets of these classes, as far as they are not here.
@@ -383,7 +410,7 @@ impl<'a> InCrowds<'a> {
         let Some(loaded) = round.loaded.take() else { return };
         let is_needed = |class: u32| class < round.classes.start || !round.is_dropped(class);
         let needed = loaded.classes().iter().copied().filter(|class| is_needed(*class));
-        self.held_bytes += needed.map(|class| self.verifier.set_bytes(class)).sum::<u64>();
+        self.held_bytes += needed.map(|class| self.set_bytes(class)).sum::<u64>();
         if self.held_bytes > self.room / 2 {
             self.sets = DistinctSets::none(self.verifier.collection, self.verifier.classes);
             self.held_bytes = 0;

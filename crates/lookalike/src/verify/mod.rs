@@ -59,9 +59,7 @@ pub(crate) fn verify(
         // With next to no room sets would be loaded again and again, which must not be where each time all is gone through.
         let least = if collection.is_supplied_in_bulk() { verifier.room } else { verifier.room / 2 };
         verifier.room = verifier.room.saturating_sub(crowds.bytes()).max(least);
-        // All of them at once, if there is room, and as many that are held.
-        let set_bytes: u64 = crowds.members().map(|class| verifier.set_bytes(class)).sum();
-        room_in_crowds = (2 * set_bytes).min(verifier.room / 2);
+        room_in_crowds = InCrowds::most_bytes(&verifier, crowds).min(verifier.room / 2);
     }
     let pairs = &mut candidates.pairs;
     watch.begin(Stage::Verify, Some(pairs.len() as u64));

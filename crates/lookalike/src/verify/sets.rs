@@ -1,17 +1,20 @@
 //! Sets that are compared, in memory for as long as they are needed.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rayon::prelude::*;
 
 use crate::classes::Classes;
 use crate::collection::Collection;
 use crate::error::Result;
+use crate::shingle::BitMap;
 use crate::supply::ShingleLists;
 
 /// Elements of sets that lie together: so few that they fit where the sketches of a batch were.
 const ELEMENTS_IN_A_RUN: usize = 4096;
+/// Bits for each element, at least, by which two sets are told apart before they are compared.
+const BITS_OF_AN_ELEMENT: usize = 16;
 /// The set of a class that has none here.
 const NONE: u32 = u32::MAX;
 
@@ -22,6 +25,8 @@ pub(crate) struct DistinctSets {
     runs: Vec<ShingleLists>,
     /// For each set: the run that holds it, and its index there.
     places: Vec<(u32, u32)>,
+    /// For each set: its bits, once somebody has asked for them.
+    bits: Vec<OnceLock<Box<BitMap>>>,
     /// For each class: which set is its.
     set_of: Vec<u32>,
     /// Which runs nobody needs after a step, as far as that is known.
@@ -58,7 +63,8 @@ impl DistinctSets {
     /// No sets yet.
     pub(super) fn none(collection: &Collection<'_>, classes: &Classes) -> Self {
         let (are_sorted, set_of) = (collection.holds_sets(), vec![NONE; classes.len()]);
-        Self { are_sorted, runs: Vec::new(), places: Vec::new(), set_of, last_needed: BTreeMap::new() }
+        let (runs, places, bits, last_needed) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
+        Self { are_sorted, runs, places, bits, set_of, last_needed }
     }
 
     /// Adds the sets of these classes.
@@ -114,6 +120,7 @@ impl DistinctSets {
         let kept: Vec<_> = together.par_iter().map(|classes| copied(classes)).collect();
         self.runs.truncate(loaded.first_run);
         self.places.truncate(loaded.first_set);
+        self.bits.truncate(loaded.first_set);
         loaded.classes.iter().for_each(|class| self.set_of[*class as usize] = NONE);
         for (classes, runs) in together.into_iter().zip(kept) {
             let first_run = self.runs.len();
@@ -129,6 +136,7 @@ impl DistinctSets {
         for index in 0..sets.len() {
             self.set_of[classes[first + index] as usize] = self.places.len() as u32;
             self.places.push((self.runs.len() as u32, index as u32));
+            self.bits.push(OnceLock::new());
         }
         self.runs.push(sets);
     }
@@ -141,6 +149,17 @@ impl DistinctSets {
     /// Whether the set of a class is here.
     pub(super) fn holds(&self, class: u32) -> bool {
         self.set_of[class as usize] != NONE
+    }
+
+    /// The most elements that the sets of two classes can share, by a look at a bit or two for each.
+    pub(super) fn most_shared(&self, left: u32, right: u32) -> usize {
+        let bits = |class: u32| {
+            let make = || Box::new(BitMap::of(self.set(class), BITS_OF_AN_ELEMENT));
+            self.bits[self.set_of[class as usize] as usize].get_or_init(make)
+        };
+        let (left_length, right_length) = (self.set(left).len(), self.set(right).len());
+        let differing = bits(left).differing(bits(right)).unwrap_or(0);
+        ((left_length + right_length - differing) / 2).min(left_length).min(right_length)
     }
 
     /// The set of a class that was asked for.

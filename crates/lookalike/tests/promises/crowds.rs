@@ -83,6 +83,31 @@ fn the_same_records_are_kept_for_the_same_ones() {
     }
 }
 
+/// Letters of a form, most of them just below the threshold to each other, some above.
+#[test]
+fn of_many_that_are_just_not_alike_the_same_are_kept() {
+    let mut random = Random::new(8);
+    let words = |random: &mut Random, count: usize| {
+        (0..count).map(|_| format!("w{}", random.below(5_000))).collect::<Vec<_>>().join(" ")
+    };
+    let form: Vec<String> = (0..6).map(|_| words(&mut random, 20)).collect();
+    let mut texts: Vec<String> = Vec::new();
+    for _ in 0..900 {
+        let mut filled = form.clone();
+        let slots = 1 + random.below(6);
+        filled.iter_mut().take(slots).for_each(|part| *part = format!("{part} {}", words(&mut random, 3)));
+        texts.push(filled.join(" "));
+    }
+    let plan = Settings::new(0.7).shingles(Shingles::words(3)).plan().unwrap();
+    let all = run(&plan, (&[], &texts), &Resources::default());
+    let (alike, candidates) = (all.summary().alike, all.summary().candidates);
+    assert!(alike > 1_000 && candidates > 10 * alike / 9, "{alike} of {candidates}");
+    for room in [u64::MAX, 200_000] {
+        let few = run(&plan, (&[], &texts), &Resources { room, ..WITHOUT_PAIRS });
+        assert!(!few.knows_all_pairs() && keepers(&few) == keepers(&all), "room {room}");
+    }
+}
+
 #[test]
 fn what_is_dropped_is_told_and_work_files_are_picked_up() {
     let texts = texts(7);
