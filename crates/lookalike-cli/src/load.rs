@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::Result;
-use lookalike::index::{Loaded, Loader};
+use anyhow::{Result, bail};
+use lookalike::index::{Loaded, Loader, Snapshot};
 use lookalike::{Batch, Content, Index, RecordNumber, Stage, Watch};
 use lookalike_io::{Chunk, Parsed, Reader, read_all};
 use rayon::prelude::*;
@@ -43,11 +43,39 @@ pub(crate) fn load(index: &mut Index, reader: &Reader, budget: &Budget, progress
     stretches.sort_by_key(|(order, _)| *order);
     let stretches = stretches.into_iter().map(|(_, stretch)| stretch).collect();
     let records = Records::new(reader.inputs().to_vec(), 0, stretches);
+    check_places(&index.snapshot(), &records, (0..records.len()).filter(|record| records.is_called_by_place(*record)))?;
     let replaced = adopt(index, loaded, |record| records.name(record), None, progress).map_err(|error| {
         // If it is for an id that stands twice, say where.
         records.check_ids().err().unwrap_or(error)
     })?;
     Ok(Load { records, replaced })
+}
+
+/// Refuses records that are called by their place and would replace others that were called so: those of another file of that
+/// name. Tells how many would be replaced by their ids.
+pub(crate) fn check_places(
+    snapshot: &Snapshot,
+    records: &Records,
+    added: impl IntoIterator<Item = usize>,
+) -> Result<u64> {
+    let mut replaced = 0;
+    if snapshot.is_empty() {
+        return Ok(replaced);
+    }
+    for record in added {
+        let name = records.name(record);
+        if snapshot.get(&name)?.is_none() {
+            continue;
+        }
+        if records.is_called_by_place(record) {
+            bail!(
+                "the index has an item {name:?} already, which this record without an id would replace; name the field with the \
+                 ids (--id), or call the file by another name"
+            );
+        }
+        replaced += 1;
+    }
+    Ok(replaced)
 }
 
 /// How records are called that are added to an index.

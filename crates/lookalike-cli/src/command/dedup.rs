@@ -17,7 +17,7 @@ use crate::copies::Copies;
 use crate::destinations::{Destinations, Wanted};
 use crate::exit::{Exit, is_closed_pipe};
 use crate::intake::{KeepShingles, Part, Request};
-use crate::load::{Called, load_some};
+use crate::load::{Called, check_places, load_some};
 use crate::memory::Budget;
 use crate::names::Records;
 use crate::progress::Progress;
@@ -238,20 +238,7 @@ fn check_names(index: &Index, found: &Found, progress: &Progress) -> Result<()> 
     let snapshot = index.snapshot();
     let without_added = found.addition.as_deref().map(|addition| snapshot.without_addition(addition)).transpose()?;
     let snapshot = without_added.flatten().unwrap_or(snapshot);
-    let mut replaced = 0;
-    for record in found.outcome.kept() {
-        let name = found.records.name(record);
-        if snapshot.get(&name)?.is_none() {
-            continue;
-        }
-        if found.records.is_called_by_place(record) {
-            bail!(
-                "the index has an item {name:?} already, which this record without an id would replace; name the field with the \
-                 ids (--id), or call the file by another name"
-            );
-        }
-        replaced += 1;
-    }
+    let replaced = check_places(&snapshot, &found.records, found.outcome.kept())?;
     if replaced > 0 {
         progress.note(&format!("{replaced} items of the index have the ids of kept records, and are replaced by them"));
     }

@@ -13,6 +13,24 @@ fn with_index(flags: &str) -> Folder {
 }
 
 #[test]
+fn records_without_ids_replace_no_others() {
+    let folder = Folder::with("p.txt", format!("{FERRY}\n{LIBRARY}\n"));
+    folder.done("index build i p.txt --input-format lines");
+    // Another file of that name, as every day has one.
+    folder.write("p.txt", format!("{LATE_FERRY}\n"));
+    let run = folder.run("index add i p.txt --input-format lines");
+    assert_eq!(run.status, Some(2));
+    assert!(run.stderr.contains("the index has an item \"p.txt:1\" already"), "{}", run.stderr);
+    assert!(folder.done("index info i").text().contains("2"), "nothing was added");
+    folder.write("q.txt", format!("{FERRY}\n"));
+    assert_eq!(folder.done("query i q.txt --input-format lines").text(), "q.txt:1\tp.txt:1\t1.000000\n");
+    // A text is called by its file: that is what it is there for.
+    folder.write("t/a.txt", FERRY);
+    folder.done("index build j t");
+    assert!(folder.done("index add j t").stderr.contains("1 added, 1 of them in place of others"));
+}
+
+#[test]
 fn build_query_add_remove() {
     let folder = with_index("");
     folder

@@ -55,7 +55,7 @@ pub(crate) struct Banding<'a, P> {
 impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
     /// The candidates of all bands.
     pub(crate) fn find(&self) -> Result<Candidates> {
-        let limit = pairs_in_memory(self.room());
+        let mut limit = pairs_in_memory(self.room());
         let (mut pairs, mut comparisons) = (Vec::new(), 0);
         let seen = self.for_each_band(Shard::ALL, |band| {
             pairs.extend_from_slice(&band.pairs);
@@ -63,6 +63,8 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
             // Most pairs meet in several bands: what is found twice need not wait until the end.
             if pairs.len() > limit {
                 sort_distinct(&mut pairs);
+                // Where most are different there is nothing to be gained by doing that again for every band.
+                limit = limit.max(2 * pairs.len());
             }
         })?;
         sort_distinct(&mut pairs);
@@ -214,6 +216,7 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
         }
         for (band, buckets, compared) in to_compare {
             drop(buckets);
+            check_cancelled(self.watch)?;
             if let Some(work) = self.work() {
                 work.save(&name(band), &compared)?;
             }

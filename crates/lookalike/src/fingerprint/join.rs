@@ -35,7 +35,7 @@ pub(crate) fn find_contained(
     threshold: f64,
     watch: &dyn Watch,
 ) -> Result<Contained> {
-    let inverted = Inverted::new(collection, classes, selection)?;
+    let inverted = Inverted::new(collection, classes, selection, watch)?;
     check_cancelled(watch)?;
     let found = inverted.candidates(collection, classes, rule, threshold, watch)?;
     let alike = similarities(collection, classes, &found.pairs, Likeness::Containment, watch)?;
@@ -70,19 +70,20 @@ struct Candidates {
 }
 
 impl Inverted {
-    fn new(collection: &Collection<'_>, classes: &Classes, selection: Selection) -> Result<Self> {
+    fn new(collection: &Collection<'_>, classes: &Classes, selection: Selection, watch: &dyn Watch) -> Result<Self> {
         let mut sizes = vec![0; classes.len()];
         let mut entries = Vec::new();
-        let pieces = for_each_class(collection, classes, |class, shingles, (selected, sizes): &mut Selected| {
-            let mut buffer = Vec::new();
-            selection.append(shingles, &mut buffer);
-            buffer.sort_unstable();
-            buffer.dedup();
-            selected.extend(buffer.iter().map(|shingle| (*shingle, class)));
-            buffer.clear();
-            buffer.extend_from_slice(shingles);
-            sizes.push((class, sort_distinct(&mut buffer) as u32));
-        })?;
+        let pieces =
+            for_each_class(collection, classes, watch, |class, shingles, (selected, sizes): &mut Selected| {
+                let mut buffer = Vec::new();
+                selection.append(shingles, &mut buffer);
+                buffer.sort_unstable();
+                buffer.dedup();
+                selected.extend(buffer.iter().map(|shingle| (*shingle, class)));
+                buffer.clear();
+                buffer.extend_from_slice(shingles);
+                sizes.push((class, sort_distinct(&mut buffer) as u32));
+            })?;
         for (mut selected, counted) in pieces {
             entries.append(&mut selected);
             counted.into_iter().for_each(|(class, size)| sizes[class as usize] = size);
@@ -123,7 +124,7 @@ impl Inverted {
         threshold: f64,
         watch: &dyn Watch,
     ) -> Result<Candidates> {
-        let pieces = for_each_class(collection, classes, |class, shingles, found: &mut Candidates| {
+        let pieces = for_each_class(collection, classes, watch, |class, shingles, found: &mut Candidates| {
             watch.advance(1);
             let mut shingles = shingles.to_vec();
             let distinct = sort_distinct(&mut shingles);
@@ -153,6 +154,7 @@ impl Inverted {
         }
         all.pairs.par_sort_unstable();
         all.pairs.dedup();
+        check_cancelled(watch)?;
         Ok(all)
     }
 }
@@ -161,6 +163,7 @@ impl Inverted {
 fn for_each_class<T: Default + Send>(
     collection: &Collection<'_>,
     classes: &Classes,
+    watch: &dyn Watch,
     show: impl Fn(u32, &[u64], &mut T) + Sync,
 ) -> Result<Vec<T>> {
     let (records, order) = classes.by_representative(0..classes.len() as u32);
@@ -169,6 +172,7 @@ fn for_each_class<T: Default + Send>(
         let mut one = T::default();
         let mut keyed: Vec<u64> = Vec::new();
         for index in 0..lists.len() {
+            check_cancelled(watch)?;
             let within = collection.within(records[first + index]);
             keyed.clear();
             // Where only equal values of a field may meet, the same shingle under another value is another one.
