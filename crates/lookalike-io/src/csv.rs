@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use lookalike::{KeepValue, RecordNumber};
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr_iter, memchr2};
 
 use crate::error::{Error, Result};
 use crate::line_records::{Stretch, not_utf8};
@@ -92,6 +92,9 @@ pub(crate) struct RowEnd {
     pub(crate) terminated: bool,
     /// Whether the bytes end inside quotes.
     pub(crate) open_quote: bool,
+    /// Whether quotes that hold line ends are closed in the middle of a field. Then it was no quoted field, but a text that begins
+    /// with a quote, and other rows were taken for a part of it.
+    pub(crate) stray_quote: bool,
 }
 
 /// Walks the row that starts at `start` and shows where each field stands, quotes included.
@@ -100,6 +103,7 @@ pub(crate) struct RowEnd {
 /// follows the closing quote, and a quote inside a field that does not start with one, are taken as they are.
 pub(crate) fn split_row(bytes: &[u8], start: usize, delimiter: u8, mut field: impl FnMut(Range<usize>)) -> RowEnd {
     let mut begin = start;
+    let mut stray_quote = false;
     loop {
         let mut at = begin;
         if bytes.get(at) == Some(&b'"') {
@@ -107,7 +111,8 @@ pub(crate) fn split_row(bytes: &[u8], start: usize, delimiter: u8, mut field: im
             loop {
                 let Some(length) = memchr(b'"', &bytes[at..]) else {
                     field(begin..bytes.len());
-                    return RowEnd { content: bytes.len(), next: bytes.len(), terminated: false, open_quote: true };
+                    let (content, next) = (bytes.len(), bytes.len());
+                    return RowEnd { content, next, terminated: false, open_quote: true, stray_quote };
                 };
                 at += length + 1;
                 if bytes.get(at) != Some(&b'"') {
@@ -115,6 +120,8 @@ pub(crate) fn split_row(bytes: &[u8], start: usize, delimiter: u8, mut field: im
                 }
                 at += 1;
             }
+            let is_at_end = matches!(&bytes[at..], [] | [b'\n' | b'\r', ..]) || bytes[at] == delimiter;
+            stray_quote |= !is_at_end && memchr(b'\n', &bytes[begin..at]).is_some();
         }
         match memchr2(delimiter, b'\n', &bytes[at..]) {
             Some(length) if bytes[at + length] == delimiter => {
@@ -126,7 +133,8 @@ pub(crate) fn split_row(bytes: &[u8], start: usize, delimiter: u8, mut field: im
                 let terminated = found.is_some();
                 let content = if terminated && end > begin && bytes[end - 1] == b'\r' { end - 1 } else { end };
                 field(begin..content);
-                return RowEnd { content, next: end + usize::from(terminated), terminated, open_quote: false };
+                let next = end + usize::from(terminated);
+                return RowEnd { content, next, terminated, open_quote: false, stray_quote };
             }
         }
     }
@@ -182,7 +190,7 @@ pub(crate) fn parse(stretch: Stretch<'_>, columns: &Columns, parsed: &mut Parsed
         };
         let taken = row.and_then(|row| {
             let length = stretch.raw_length(start, next)?;
-            check_shape(parsed.scratch.cells.len(), end.open_quote, columns)?;
+            check_shape(parsed.scratch.cells.len(), row, end, columns)?;
             take_row(row, number, columns, parsed);
             parsed.raw_lengths.push(length);
             Ok(())
@@ -195,9 +203,15 @@ pub(crate) fn parse(stretch: Stretch<'_>, columns: &Columns, parsed: &mut Parsed
     Ok(())
 }
 
-fn check_shape(fields: usize, open_quote: bool, columns: &Columns) -> Result<()> {
-    let what = if open_quote {
-        "a quoted field is never closed".to_owned()
+fn check_shape(fields: usize, row: &str, end: RowEnd, columns: &Columns) -> Result<()> {
+    let lines = || memchr_iter(b'\n', row.trim_end().as_bytes()).count() + 1;
+    let what = if end.open_quote {
+        format!("a quoted field is never closed, so that the rest of the file ({} lines) counts as this row", lines())
+    } else if end.stray_quote {
+        let what = format!("a field begins with a quote that is closed {} lines later, before more text", lines());
+        let advice = "put a field that has a quote in it in quotes, with its own quotes written twice, or leave all these lines \
+                      out with --on-error skip";
+        return Err(Error::new(what).advise(advice));
     } else if fields != columns.count {
         format!("the row has {fields} fields and the header {}", columns.count)
     } else {
@@ -304,6 +318,23 @@ mod tests {
         assert!(parsed.bad[1].error.to_string().contains("never closed"));
         let error = Columns::find(b"id,txt", b',', &ReadOptions::default()).unwrap_err();
         assert!(error.to_string().contains("\"txt\""), "{error}");
+    }
+
+    #[test]
+    fn a_text_that_begins_with_a_quote_takes_no_other_rows_along_in_silence() {
+        let columns = Columns::find(b"id\ttext", b'\t', &ReadOptions::default()).unwrap();
+        let read = |content: &str| {
+            let mut parsed = Parsed::default();
+            parse(stretch(content.as_bytes(), OnError::Skip), &columns, &mut parsed).unwrap();
+            (parsed.batch.len(), parsed.bad.iter().map(|bad| bad.error.to_string()).collect::<Vec<_>>())
+        };
+        let (rows, bad) = read("0\tzero\n1\t\"So it began\n2\tsecond\n3\tthird \"row\" here\n4\tfourth\n");
+        assert_eq!((rows, bad.len()), (2, 1));
+        assert!(bad[0].contains("begins with a quote that is closed 3 lines later"), "{bad:?}");
+        let (rows, bad) = read("1\t\"never\n2\tsecond\n3\tthird\n");
+        assert!(rows == 0 && bad[0].contains("the rest of the file (3 lines) counts as this row"), "{bad:?}");
+        // What is plain to see stays as it was.
+        assert_eq!(read("1\t\"So\" it began\n2\t\"two\nlines\"\r\n3\t\"a\"\"\n\"\"b\"\n"), (3, vec![]));
     }
 
     proptest! {

@@ -83,7 +83,7 @@ fn plain_keep_value(value: &Bound<'_, PyAny>) -> PyResult<Option<KeepValue>> {
     }
     if value.is_instance_of::<PyFloat>() {
         let number: f64 = value.extract()?;
-        return Ok(Some(if number.is_finite() { KeepValue::Number(number) } else { KeepValue::Missing }));
+        return Ok(Some(if number.is_nan() { KeepValue::Missing } else { KeepValue::Number(number) }));
     }
     if value.is_instance_of::<PyInt>() {
         let written = value.str()?;

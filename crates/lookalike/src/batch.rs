@@ -64,23 +64,23 @@ pub enum KeepValue {
     /// A number; compared numerically.
     Number(f64),
     /// An integer that is too large for a float to hold exactly, such as a time in nanoseconds.
-    Integer(i64),
-    /// A string; compared byte by byte, after every number.
+    Integer(i128),
+    /// A string; compared byte by byte, and less preferred than every number.
     Text(Box<str>),
 }
 
 impl KeepValue {
     /// The value of a number as it is written; none if it is no finite number.
     pub fn parse_number(text: &str) -> Option<Self> {
-        match text.parse::<i64>() {
+        match text.parse::<i128>() {
             Ok(integer) => Some(Self::from_integer(integer)),
             Err(_) => text.parse().ok().filter(|number: &f64| number.is_finite()).map(Self::Number),
         }
     }
 
     /// The value of an integer.
-    pub fn from_integer(integer: i64) -> Self {
-        const EXACT: u64 = 1 << 53;
+    pub fn from_integer(integer: i128) -> Self {
+        const EXACT: u128 = 1 << 53;
         if integer.unsigned_abs() <= EXACT { Self::Number(integer as f64) } else { Self::Integer(integer) }
     }
 }

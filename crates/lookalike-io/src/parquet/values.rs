@@ -170,10 +170,7 @@ impl Cell<'_> {
     pub(super) fn keep_value(self) -> Option<KeepValue> {
         match self {
             Cell::Text(text) => Some(KeepValue::Text(text.into())),
-            Cell::Integer(integer) => Some(match i64::try_from(integer) {
-                Ok(integer) => KeepValue::from_integer(integer),
-                Err(_) => KeepValue::Number(integer as f64),
-            }),
+            Cell::Integer(integer) => Some(KeepValue::from_integer(integer)),
             Cell::Float(float) if float.is_nan() => Some(KeepValue::Missing),
             Cell::Float(float) => Some(KeepValue::Number(float)),
             Cell::Boolean(boolean) => Some(KeepValue::Number(f64::from(u8::from(boolean)))),

@@ -181,11 +181,11 @@ fn write_keep(value: &KeepValue, bytes: &mut Vec<u8>) {
 fn read_keep(mut bytes: &[u8]) -> Option<Vec<KeepValue>> {
     let mut values = Vec::new();
     while let Some(tag) = bytes.split_off_first() {
-        let mut word = || Some(*bytes.split_off(..8)?.first_chunk::<8>()?);
+        let mut word = || bytes.split_off(..8)?.first_chunk::<8>().copied();
         values.push(match tag {
             0 => KeepValue::Missing,
             1 => KeepValue::Number(f64::from_le_bytes(word()?)),
-            2 => KeepValue::Integer(i64::from_le_bytes(word()?)),
+            2 => KeepValue::Integer(i128::from_le_bytes(*bytes.split_off(..16)?.first_chunk()?)),
             _ => {
                 let length = u64::from_le_bytes(word()?) as usize;
                 KeepValue::Text(std::str::from_utf8(bytes.split_off(..length)?).ok()?.into())
