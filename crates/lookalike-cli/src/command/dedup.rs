@@ -26,6 +26,9 @@ use crate::results::{Cell, Column, Sink, Table};
 use crate::summary::{self, First};
 use crate::try_each::try_each;
 
+/// So many files are made durable together: each by itself would wait longer for the disk than it takes to write it.
+const MANY_FILES: usize = 64;
+
 /// What `dedup` takes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -215,9 +218,7 @@ pub(super) fn run_part(arguments: &DedupArguments, global: &GlobalArguments, par
         Err(error) => return Err(error),
     };
     // All outputs are whole and durable; only now do they appear.
-    for file in files {
-        file.appear()?;
-    }
+    FinishedFile::appear_all(files)?;
     if let Some(error) = seen_enough {
         return Err(error);
     }
@@ -277,7 +278,8 @@ fn write_records(
         Destinations::Nowhere => Ok(Vec::new()),
         Destinations::Files(paths) => {
             let files = try_each(&writers, |at, writer| {
-                let file = shard.has(at as u64).then(|| writer.write_file(&paths[at])).transpose()?;
+                let are_many = paths.len() >= MANY_FILES;
+                let file = shard.has(at as u64).then(|| writer.write_file(&paths[at], are_many)).transpose()?;
                 progress.advance(writer.input.size);
                 Ok(file)
             })?;
@@ -351,7 +353,7 @@ struct RecordWriter<'a> {
 impl RecordWriter<'_> {
     /// Writes to a new file, by the quickest way there is. A text file is a record: dropped, it leaves no file at all, nor one
     /// that an earlier run left.
-    fn write_file(&self, path: &Path) -> Result<FinishedFile> {
+    fn write_file(&self, path: &Path, is_one_of_many: bool) -> Result<FinishedFile> {
         let annotates = self.arguments.output.annotate;
         let is_whole_file = matches!(self.input.format, Format::Text | Format::Html);
         if is_whole_file && !annotates && self.left_out().next().is_some() {
@@ -365,7 +367,7 @@ impl RecordWriter<'_> {
             rewrite_to_file(self.input, self.left_out(), how, &mut file)
         };
         written.map_err(|error| error.at_file(path))?;
-        Ok(file.finish()?)
+        Ok(if is_one_of_many { file.close()? } else { file.finish()? })
     }
 
     fn write(&self, how: Rewrite, out: &mut (dyn std::io::Write + Send)) -> lookalike_io::Result<()> {
