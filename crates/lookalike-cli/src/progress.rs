@@ -1,8 +1,8 @@
 //! What a person sees while the program works.
 
 use std::io::{IsTerminal, Write};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
@@ -21,12 +21,22 @@ pub(crate) struct Progress {
     records: AtomicU64,
     say_pairs: bool,
     is_quiet: bool,
+    /// What was worth knowing so far, where it is to stand in a summary in JSON.
+    notes: Option<Mutex<Vec<String>>>,
     /// The stage that is being done, where it is to be said what each did.
     current: Option<Mutex<Option<Doing>>>,
     says_reuse: bool,
     /// Parts of the work that an earlier attempt did: in all, and in the current stage.
     reused: AtomicU64,
     reused_in_stage: Mutex<Option<(Stage, u64)>>,
+}
+
+/// Whatever has found no summary to stand in is said.
+impl Drop for Progress {
+    fn drop(&mut self) {
+        let notes = self.take_notes();
+        notes.iter().filter(|_| !self.is_quiet).for_each(|note| self.say(&format!("note: {note}")));
+    }
 }
 
 enum Shows {
@@ -71,6 +81,7 @@ impl Progress {
             records: AtomicU64::new(0),
             say_pairs: false,
             is_quiet: global.quiet,
+            notes: global.json.then(Mutex::default),
             current: global.verbose.then(Mutex::default),
             says_reuse: true,
             reused: AtomicU64::new(0),
@@ -79,13 +90,15 @@ impl Progress {
     }
 
     /// Also says, before pairs are verified, how many there can be at most.
-    pub(crate) fn saying_pairs(self, say_pairs: bool) -> Self {
-        Self { say_pairs, ..self }
+    pub(crate) fn saying_pairs(mut self, say_pairs: bool) -> Self {
+        self.say_pairs = say_pairs;
+        self
     }
 
     /// Does not say what is taken from earlier attempts, where that is the rule.
-    pub(crate) fn expecting_reuse(self) -> Self {
-        Self { says_reuse: false, ..self }
+    pub(crate) fn expecting_reuse(mut self) -> Self {
+        self.says_reuse = false;
+        self
     }
 
     /// So many more records were read.
@@ -109,7 +122,7 @@ impl Progress {
     /// Says what the stage did that ends now, if that is wanted. A stage may begin several times.
     fn turn_to(&self, stage: Option<Stage>) {
         let Some(current) = &self.current else { return };
-        let mut current = current.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut current = current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.as_ref().map(|doing| doing.stage) == stage {
             return;
         }
@@ -139,11 +152,20 @@ impl Progress {
         }
     }
 
-    /// Says something that is worth knowing, unless nothing but errors is wanted.
+    /// Says something that is worth knowing, unless nothing but errors is wanted. If there is a summary in JSON, it stands there.
     pub(crate) fn note(&self, note: &str) {
-        if !self.is_quiet {
-            self.say(&format!("note: {note}"));
+        match &self.notes {
+            Some(notes) => notes.lock().unwrap_or_else(PoisonError::into_inner).push(note.to_owned()),
+            None if self.is_quiet => {}
+            None => self.say(&format!("note: {note}")),
         }
+    }
+
+    /// What is to stand in the summary; it is not said any more.
+    pub(crate) fn take_notes(&self) -> Vec<String> {
+        let take =
+            |notes: &Mutex<Vec<String>>| std::mem::take(&mut *notes.lock().unwrap_or_else(PoisonError::into_inner));
+        self.notes.as_ref().map(take).unwrap_or_default()
     }
 
     /// So many parts of the work were taken from an earlier attempt.

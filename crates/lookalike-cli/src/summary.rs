@@ -18,9 +18,12 @@ struct Report<'a> {
     /// Similar pairs of records, where all are known.
     pairs: Option<u64>,
     bad: u64,
+    /// What is wrong with each bad record, and where it stands.
+    skipped: Vec<String>,
     bytes: u64,
     seconds: f64,
     peak_memory: Option<u64>,
+    threshold: f64,
     finds_at_threshold: f64,
     /// Parts of the work that were there from an interrupted run.
     reused: u64,
@@ -47,17 +50,23 @@ pub(crate) fn report(
     progress: &Progress,
 ) {
     progress.finish();
-    let bad = records.bad().count();
+    // Leaving such records out, as one is advised to, is what was done.
+    let skipped: Vec<String> = records.bad().map(|bad| bad.error.without_advice()).collect();
+    let threshold = outcome.threshold();
+    let mut notes = progress.take_notes();
+    notes.extend(notes_on(plan, outcome));
     let report = Report {
         counts: outcome.summary(),
         pairs: outcome.knows_all_pairs().then(|| outcome.count_pairs()),
-        bad: bad as u64,
+        bad: skipped.len() as u64,
+        skipped,
         bytes: records.inputs().iter().map(|input| input.size).sum(),
         seconds: progress.seconds(),
         peak_memory: peak_memory(),
-        finds_at_threshold: plan.finds(plan.settings().threshold),
+        threshold,
+        finds_at_threshold: plan.finds(threshold),
         reused: progress.reused(),
-        notes: notes_on(plan, outcome),
+        notes,
     };
     if global.json {
         progress.say(&serde_json::to_string(&report).unwrap_or_default());
@@ -65,11 +74,11 @@ pub(crate) fn report(
     if global.quiet || global.json {
         return;
     }
-    for bad in records.bad().take(LISTED_BAD_RECORDS) {
-        progress.say(&format!("skipped: {}", bad.error));
+    for skipped in report.skipped.iter().take(LISTED_BAD_RECORDS) {
+        progress.say(&format!("skipped: {skipped}"));
     }
-    if bad > LISTED_BAD_RECORDS {
-        progress.say(&format!("skipped: {} more", bad - LISTED_BAD_RECORDS));
+    if report.skipped.len() > LISTED_BAD_RECORDS {
+        progress.say(&format!("skipped: {} more (--json lists all)", report.skipped.len() - LISTED_BAD_RECORDS));
     }
     for note in &report.notes {
         progress.say(&format!("note: {note}"));
@@ -92,6 +101,13 @@ fn notes_on(plan: &Plan, outcome: &Outcome) -> Vec<String> {
         notes.push(format!(
             "{} comparisons in {} large buckets were left out, {means}; none is dropped wrongly, and --exact compares all",
             counts.bounded_comparisons, counts.bounded_buckets,
+        ));
+    }
+    let contained = outcome.contained_but_kept();
+    if contained > 0 {
+        notes.push(format!(
+            "{contained} records are contained in records that come behind them in keep order, and so are kept; --keep longest \
+             drops such records"
         ));
     }
     if counts.without_keep_field > 0 {

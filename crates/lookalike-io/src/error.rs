@@ -105,6 +105,15 @@ impl Error {
         self.0.place.as_ref()
     }
 
+    /// What is wrong, and where.
+    pub fn without_advice(&self) -> String {
+        let message = self.message();
+        match self.place() {
+            Some(place) if !message.contains(&Shown(&place.path).to_string()) => format!("{place}: {message}"),
+            _ => message.to_owned(),
+        }
+    }
+
     /// What to do, if anything can be said.
     pub fn advice(&self) -> Option<&str> {
         self.0.advice.as_deref()
@@ -113,12 +122,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(place) = &self.0.place
-            && !self.0.message.contains(&Shown(&place.path).to_string())
-        {
-            write!(formatter, "{place}: ")?;
-        }
-        formatter.write_str(&self.0.message)?;
+        formatter.write_str(&self.without_advice())?;
         match &self.0.advice {
             Some(advice) => write!(formatter, "; {advice}"),
             None => Ok(()),

@@ -175,6 +175,9 @@ fn sniff(start: &[u8]) -> Format {
 
 fn unreadable(name: &Path, error: io::Error) -> Error {
     let advice = match error.kind() {
+        io::ErrorKind::NotFound if name.to_string_lossy().contains("://") => {
+            "only files are read: fetch it with another program, and give its output to this one (-)"
+        }
         io::ErrorKind::NotFound => "check the spelling",
         io::ErrorKind::PermissionDenied => "check its permissions",
         _ => return Error::io("cannot read", name, error),

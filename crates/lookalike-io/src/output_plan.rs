@@ -46,7 +46,7 @@ fn refuse_clashes(inputs: &[Input], outputs: &[PathBuf]) -> Result<()> {
     let clash = |input: &Input, other: &Input, output: &Path| {
         let (left, right) = (Shown(&input.name), Shown(&other.name));
         Error::new(format!("{left} and {right} would both be written to {}", Shown(output)))
-            .advise("rename one of them, or run twice with two outputs")
+            .advise("give the folder above both as the input, or a pattern in quotes, so that their paths stay apart")
     };
     let mut taken: HashMap<&Path, &Input> = HashMap::new();
     for (input, output) in inputs.iter().zip(outputs) {

@@ -239,6 +239,26 @@ impl Outcome {
         self.observed.hottest.iter().map(bucket).collect()
     }
 
+    /// From where on records are alike.
+    pub fn threshold(&self) -> f64 {
+        self.settings.threshold
+    }
+
+    /// With containment: how many records are kept, identical ones counted once, although they are contained in others that are
+    /// kept too, because those come behind them in keep order.
+    pub fn contained_but_kept(&self) -> u64 {
+        if self.settings.measure == Measure::Jaccard {
+            return 0;
+        }
+        let is_kept = |class: u32| self.is_kept(self.classes.representative(class) as usize);
+        let is_new = |class: u32| self.classes.representative(class) as usize >= self.old();
+        let contained = self.edges.iter().filter(|edge| is_new(edge.left) && is_kept(edge.left) && is_kept(edge.right));
+        let mut contained: Vec<u32> = contained.map(|edge| edge.left).collect();
+        contained.sort_unstable();
+        contained.dedup();
+        contained.len() as u64
+    }
+
     /// What the run counted.
     pub fn summary(&self) -> &Summary {
         &self.summary

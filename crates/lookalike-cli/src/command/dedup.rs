@@ -142,7 +142,13 @@ pub(super) fn run_part(arguments: &DedupArguments, global: &GlobalArguments, par
     let mut index = match (output.add, arguments.input.against_index()) {
         (false, _) => None,
         (true, Some(path)) => Some(Index::open(path)?),
-        (true, None) => bail!("--add takes what was kept into an index; name one with --against"),
+        (true, None) => match arguments.input.against.as_slice() {
+            [path] => bail!(
+                "--add takes what was kept into an index, and {} is none; make one with `lookalike index build`",
+                lookalike_io::error::Shown(path)
+            ),
+            _ => bail!("--add takes what was kept into an index; name one with --against"),
+        },
     };
     // Parts that write at the same time must not take each other's unfinished files for abandoned ones.
     if part == Part::Everything {

@@ -192,7 +192,7 @@ fn fill(index: &mut Index, arguments: &IndexInput, global: &GlobalArguments, pro
         });
         progress.say(&report.to_string());
     } else if !global.quiet {
-        loaded.records.bad().take(20).for_each(|bad| progress.say(&format!("skipped: {}", bad.error)));
+        loaded.records.bad().take(20).for_each(|bad| progress.say(&format!("skipped: {}", bad.error.without_advice())));
         let seconds = progress.seconds();
         progress.say(&format!(
             "{added} added, {} of them in place of others, {bad} bad; {} items in {}; {seconds:.2} s, {:.0} MB/s",

@@ -38,6 +38,25 @@ fn a_missing_file() {
     refused(&folder, "dedup good.jsonl --against gone.jsonl -o out.jsonl", &["gone.jsonl"]);
     refused(&folder, "compare good.jsonl gone.txt", &["gone.txt", "spelling"]);
     refused(&folder, "dedup g*.csv -o out.csv", &["no file matches g*.csv", "check the pattern"]);
+    refused(&folder, "dedup s3://bucket/a.jsonl -o out.jsonl", &["only files are read", "(-)"]);
+    refused(&folder, "dedup good.jsonl --against gone.idx --add -o out.jsonl", &["gone.idx is none", "index build"]);
+}
+
+#[test]
+fn skipped_records_are_listed() {
+    let folder = Folder::with("in.jsonl", format!("{GOOD}{{}}\n").repeat(30).replace("\"id\":\"a\",", ""));
+    let run = folder.done("dedup in.jsonl --on-error skip -o out.jsonl");
+    let listed: Vec<&str> = run.stderr.lines().filter(|line| line.starts_with("skipped: ")).collect();
+    assert_eq!((listed.len(), listed[20]), (21, "skipped: 10 more (--json lists all)"), "{listed:?}");
+    assert!(listed[0].contains("in.jsonl, record 2") && !listed[0].contains("--on-error"), "{}", listed[0]);
+    let run = folder.done("dedup in.jsonl --on-error skip -o out.jsonl --json --target-size 1");
+    let summary: serde_json::Value = serde_json::from_str(&run.stderr).unwrap();
+    let skipped = summary["skipped"].as_array().unwrap();
+    assert_eq!((skipped.len(), &summary["bad"]), (30, &30.into()));
+    assert!(skipped[29].as_str().unwrap().contains("in.jsonl, record 60"), "{}", skipped[29]);
+    // What was chosen, and is worth knowing, is there too.
+    assert_eq!(summary["threshold"], 1.0);
+    assert!(summary["notes"][0].as_str().unwrap().contains("a threshold of 1 keeps 1 records"), "{summary}");
 }
 
 #[test]
@@ -234,7 +253,7 @@ fn a_full_disk() {
 fn two_inputs_for_one_output() {
     let folder = Folder::with("x/in.jsonl", GOOD);
     folder.write("y/in.jsonl", GOOD);
-    let words = ["x/in.jsonl and y/in.jsonl", "out/in.jsonl", "rename one"];
+    let words = ["x/in.jsonl and y/in.jsonl", "out/in.jsonl", "give the folder above both"];
     refused(&folder, "dedup x y -o out --id none", &words);
     refused(&folder, "dedup x/in.jsonl -o out --dropped out", &["out", "a file of its own"]);
     refused(&folder, "dedup x x/in.jsonl -o out", &["x/in.jsonl", "name it once"]);

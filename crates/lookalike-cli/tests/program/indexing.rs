@@ -228,7 +228,8 @@ fn what_cannot_be_is_said() {
     refused("query i a.jsonl -t 2", "out of range");
     refused("query i a.jsonl --measure containment", "--exact");
     refused("dedup other.jsonl --against i -o out.jsonl -t 0.7", "was made with other settings");
-    refused("dedup other.jsonl --against a.jsonl --add -o out.jsonl", "name one with --against");
+    refused("dedup other.jsonl --against a.jsonl --add -o out.jsonl", "a.jsonl is none; make one");
+    refused("dedup other.jsonl --add -o out.jsonl", "--against");
     refused("dedup other.jsonl --against i --against a.jsonl -o out.jsonl", "i is an index, and records");
     refused("dedup other.jsonl --against i --within lang -o out.jsonl", "--within");
     folder.write("twice.jsonl", jsonl(&[("x", LIBRARY), ("x", FERRY)]));

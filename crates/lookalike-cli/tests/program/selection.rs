@@ -145,3 +145,17 @@ fn within_needs_fields() {
     assert_eq!(run.status, Some(2), "{run:?}");
     assert!(run.stderr.contains("about.txt") && run.stderr.contains("have no fields"), "{}", run.stderr);
 }
+
+#[test]
+fn an_excerpt_that_comes_first_is_told_of() {
+    let book = format!("{FERRY} {LIBRARY}");
+    let folder = Folder::with("in.jsonl", jsonl(&[("excerpt", FERRY), ("book", &book)]));
+    let run = folder.done("dedup in.jsonl --measure containment -t 0.9 -n");
+    assert!(run.stderr.contains("note: 1 records are contained in records that come behind them"), "{}", run.stderr);
+    let run = folder.done("dedup in.jsonl --measure containment -t 0.9 --keep longest -o out.jsonl --dropped -");
+    assert_eq!(run.text(), "excerpt\tbook\t1.000000\n");
+    assert!(!run.stderr.contains("are contained"), "{}", run.stderr);
+    // What it comes behind is dropped for it, as always.
+    folder.write("in.jsonl", jsonl(&[("book", &book), ("excerpt", FERRY)]));
+    assert!(!folder.done("dedup in.jsonl --measure containment -t 0.9 -n").stderr.contains("are contained"));
+}
