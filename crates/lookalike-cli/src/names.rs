@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Result, bail};
 use lookalike::hash_item;
-use lookalike_io::error::Shown;
+use lookalike_io::error::name_of;
 use lookalike_io::{BadRecord, Format, Ids, Input, Parsed, Place, RawSpan};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -156,7 +155,7 @@ impl Records {
             index += stretch.len();
             in_input += (stretch.len() + stretch.bad.len()) as u64;
         }
-        let input_names = inputs.iter().map(|input| file_name(&input.name)).collect();
+        let input_names = inputs.iter().map(|input| name_of(&input.name)).collect();
         Self { inputs, input_names, old_inputs, stretches, starts, len: index }
     }
 
@@ -303,8 +302,4 @@ impl Records {
         }
         Ok(())
     }
-}
-
-fn file_name(path: &Path) -> String {
-    if path.as_os_str() == "-" { "-".into() } else { Shown(path).to_string() }
 }

@@ -145,16 +145,25 @@ impl fmt::Display for Place {
     }
 }
 
+/// A path as a text. Names need not be UTF-8: other bytes are written as `\xff`, so that different files have different names.
+pub fn name_of(path: &Path) -> String {
+    let mut name = String::new();
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        name.push_str(chunk.valid());
+        chunk.invalid().iter().for_each(|byte| name.push_str(&format!("\\x{byte:02x}")));
+    }
+    name
+}
+
 /// A path as it may be shown on a terminal: control characters escaped, never raw.
 pub struct Shown<'a>(pub &'a Path);
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.0.to_string_lossy();
-        if text == "-" {
+        if self.0 == Path::new("-") {
             return formatter.write_str("standard input");
         }
-        for character in text.chars() {
+        for character in name_of(self.0).chars() {
             if character.is_control() {
                 write!(formatter, "{}", character.escape_default())?;
             } else {

@@ -22,6 +22,20 @@ fn records_without_ids_are_called_by_file_and_number() {
 }
 
 #[test]
+fn files_with_other_names_are_called_by_other_names() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = Folder::with("d/a\tb.txt", FERRY);
+    for name in [&b"d/x\xff.txt"[..], b"d/x\xfe.txt"] {
+        std::fs::write(folder.path("").join(std::ffi::OsStr::from_bytes(name)), FERRY).unwrap();
+    }
+    // A tab is escaped once, as in every list.
+    let expected = "d/a\\tb.txt\td/x\\\\xfe.txt\t1.000000\nd/a\\tb.txt\td/x\\\\xff.txt\t1.000000\n\
+                    d/x\\\\xfe.txt\td/x\\\\xff.txt\t1.000000\n";
+    assert_eq!(folder.done("pairs d").text(), expected);
+    folder.done("index build i d");
+}
+
+#[test]
 fn the_id_can_be_another_field_or_none() {
     let folder = Folder::with("in.csv", format!("id,url,text\n1,u/1,{FERRY}\n2,u/2,{LATE_FERRY}\n"));
     assert_eq!(folder.done("pairs in.csv").text(), "1\t2\t0.866667\n");

@@ -61,7 +61,7 @@ fn sort_by_place<const N: usize>(hashes: &mut [u64]) {
 }
 
 /// Which hashes of a list were seen, by their top bits.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct BitMap {
     words: Vec<u64>,
     shift: u32,
@@ -120,9 +120,10 @@ impl BitMap {
 pub(crate) const LONG: usize = 1 << 16;
 
 /// Finds what occurs more than once. One a thread; it reuses its buffers.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Repeats {
     seen: BitMap,
+    /// At last, the hashes that occur more than once, sorted.
     suspected: Vec<u64>,
 }
 
@@ -131,17 +132,42 @@ impl Repeats {
     /// and to find that out takes a third of the time that sorting does. Very long lists are sorted all the same: this takes as
     /// much memory as they do.
     pub(crate) fn leave_out(&mut self, hashes: &mut [u64]) -> usize {
-        /// So few are looked for one by one.
-        const FEW: usize = 16;
         if hashes.len() > LONG {
             return sort_distinct(hashes);
         }
+        self.find(hashes);
+        if self.suspected.is_empty() { hashes.len() } else { leave_first(hashes, &self.suspected) }
+    }
+
+    /// Makes the n-th occurrence of a hash what `numbered` says of the two. They stay in their order, unless the list is very long.
+    pub(crate) fn number(&mut self, hashes: &mut [u64], numbered: impl Fn(u64, u64) -> u64) {
+        if hashes.len() > LONG {
+            hashes.sort_unstable();
+            for same in hashes.chunk_by_mut(|left, right| left == right) {
+                same.iter_mut().zip(1..).for_each(|(hash, occurrence)| *hash = numbered(*hash, occurrence));
+            }
+            return;
+        }
+        self.find(hashes);
+        let mut counts = vec![0; self.suspected.len()];
+        for hash in hashes.iter_mut().filter(|_| !self.suspected.is_empty()) {
+            if let Ok(at) = self.suspected.binary_search(hash) {
+                counts[at] += 1;
+                *hash = numbered(*hash, counts[at]);
+            }
+        }
+    }
+
+    /// Finds the hashes that occur more than once.
+    fn find(&mut self, hashes: &[u64]) {
+        /// So few are looked for one by one.
+        const FEW: usize = 16;
         // One in 64 is suspected by chance.
         self.seen.clear(hashes.len(), 32);
         self.suspected.clear();
         self.suspected.resize(hashes.len() + 1, 0);
         let mut suspected = 0;
-        for hash in &*hashes {
+        for hash in hashes {
             // Without a branch: which one is suspected cannot be foreseen.
             self.suspected[suspected] = *hash;
             suspected += usize::from(self.seen.insert(*hash));
@@ -155,7 +181,6 @@ impl Repeats {
         if suspected > FEW {
             self.leave_repeated(hashes);
         }
-        if self.suspected.is_empty() { hashes.len() } else { leave_first(hashes, &self.suspected) }
     }
 
     /// Leaves of those that are suspected the ones that occur more than once.
@@ -242,6 +267,25 @@ mod tests {
         }
         assert!(10 * all_differing > 9 * all_different, "{all_differing} bits of {all_different}: few are hidden");
         assert_eq!(BitMap::of(&[1; 100], 16).differing(&BitMap::of(&[1; 200], 16)), None, "of other sizes");
+    }
+
+    #[test]
+    fn occurrences_are_numbered_where_they_stand() {
+        let mut repeats = Repeats::default();
+        let numbered = |hash: u64, occurrence: u64| hash.wrapping_mul(3).wrapping_add(occurrence);
+        for mut hashes in lists() {
+            let before = hashes.clone();
+            repeats.number(&mut hashes, numbered);
+            let mut counts = std::collections::HashMap::new();
+            before.iter().for_each(|hash| *counts.entry(*hash).or_insert(0) += 1);
+            let mut come = std::collections::HashMap::new();
+            let expected = before.iter().map(|hash| {
+                let occurrence = come.entry(*hash).or_insert(0);
+                *occurrence += 1;
+                if counts[hash] == 1 { *hash } else { numbered(*hash, *occurrence) }
+            });
+            assert!(expected.eq(hashes.iter().copied()));
+        }
     }
 
     #[test]

@@ -30,6 +30,7 @@ pub struct Shingler {
     canonical: String,
     word_bytes: WordBytes,
     tokens: Vec<u64>,
+    repeats: Repeats,
     /// Shingles that are left out, sorted.
     ignored: Arc<[u64]>,
 }
@@ -56,6 +57,7 @@ impl Shingler {
             canonical: String::new(),
             word_bytes: WordBytes::default(),
             tokens: Vec::new(),
+            repeats: Repeats::default(),
             ignored: Arc::default(),
         }
     }
@@ -73,7 +75,7 @@ impl Shingler {
         }
     }
 
-    /// Appends the shingle hashes of `text`, in the order of the text, or sorted for a bag.
+    /// Appends the shingle hashes of `text`, in the order of the text.
     pub fn append_text(&mut self, text: &str, hashes: &mut Vec<u64>) -> Shape {
         self.tokenize(text);
         let start = hashes.len();
@@ -84,7 +86,8 @@ impl Shingler {
             shape = if kept == 0 { Shape::Empty } else { shape };
         }
         if self.bag {
-            number_occurrences(&mut hashes[start..]);
+            // The n-th occurrence is an element of its own, so that set similarity is bag similarity.
+            self.repeats.number(&mut hashes[start..], hash::hash_occurrence);
         }
         shape
     }
@@ -183,18 +186,6 @@ impl Shingler {
             }
         }
         Shape::Full
-    }
-}
-
-/// Makes the n-th occurrence of a shingle an element of its own, so that set similarity is bag similarity.
-fn number_occurrences(hashes: &mut [u64]) {
-    hashes.sort_unstable();
-    let mut previous = None;
-    let mut occurrence = 0;
-    for hash in hashes {
-        occurrence = if previous == Some(*hash) { occurrence + 1 } else { 1 };
-        previous = Some(*hash);
-        *hash = hash::hash_occurrence(*hash, occurrence);
     }
 }
 

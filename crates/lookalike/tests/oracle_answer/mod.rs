@@ -128,8 +128,8 @@ impl Corpus {
                 Keep::Last => right.cmp(left),
                 Keep::Longest => b.length().cmp(&a.length()),
                 Keep::Shortest => a.length().cmp(&b.length()),
-                Keep::Max(_) => missing_last(&a.score, &b.score).then_with(|| by_value(&b.score, &a.score)),
-                Keep::Min(_) => missing_last(&a.score, &b.score).then_with(|| by_value(&a.score, &b.score)),
+                Keep::Max(_) => by_kind(&a.score, &b.score).then_with(|| by_value(&b.score, &a.score)),
+                Keep::Min(_) => by_kind(&a.score, &b.score).then_with(|| by_value(&a.score, &b.score)),
             };
             (*left >= self.old).cmp(&(*right >= self.old)).then(by_keep).then(left.cmp(right))
         };
@@ -139,17 +139,21 @@ impl Corpus {
     }
 }
 
-fn missing_last(left: &Field, right: &Field) -> Ordering {
-    matches!(left, Field::Missing).cmp(&matches!(right, Field::Missing))
+/// Numbers, then strings, then what is missing, whichever way the values go.
+fn by_kind(left: &Field, right: &Field) -> Ordering {
+    let kind = |field: &Field| match field {
+        Field::Number(_) => 0,
+        Field::Text(_) => 1,
+        Field::Missing => 2,
+    };
+    kind(left).cmp(&kind(right))
 }
 
-/// Numbers by value, before strings by bytes.
+/// Numbers by value, strings by bytes.
 fn by_value(left: &Field, right: &Field) -> Ordering {
     match (left, right) {
         (Field::Number(left), Field::Number(right)) => left.partial_cmp(right).unwrap(),
         (Field::Text(left), Field::Text(right)) => left.as_bytes().cmp(right.as_bytes()),
-        (Field::Number(_), Field::Text(_)) => Ordering::Less,
-        (Field::Text(_), Field::Number(_)) => Ordering::Greater,
         _ => Ordering::Equal,
     }
 }
