@@ -54,7 +54,7 @@ pub(crate) fn report(
     let skipped: Vec<String> = records.bad().map(|bad| bad.error.without_advice()).collect();
     let threshold = outcome.threshold();
     let mut notes = progress.take_notes();
-    notes.extend(notes_on(plan, outcome));
+    notes.extend(notes_on(first, plan, outcome));
     let report = Report {
         counts: outcome.summary(),
         pairs: outcome.knows_all_pairs().then(|| outcome.count_pairs()),
@@ -87,7 +87,7 @@ pub(crate) fn report(
 }
 
 /// What is worth knowing about a run: promises that were given up, and what was bounded or missing.
-fn notes_on(plan: &Plan, outcome: &Outcome) -> Vec<String> {
+fn notes_on(first: First, plan: &Plan, outcome: &Outcome) -> Vec<String> {
     let mut notes: Vec<String> = plan.gives_up().into_iter().map(str::to_owned).collect();
     let counts = outcome.summary();
     if counts.bounded_buckets > 0 {
@@ -104,7 +104,7 @@ fn notes_on(plan: &Plan, outcome: &Outcome) -> Vec<String> {
         ));
     }
     let contained = outcome.contained_but_kept();
-    if contained > 0 {
+    if contained > 0 && first == First::Kept {
         notes.push(format!(
             "{contained} records are contained in records that come behind them in keep order, and so are kept; --keep longest \
              drops such records"

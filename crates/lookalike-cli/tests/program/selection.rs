@@ -169,6 +169,8 @@ fn an_excerpt_that_comes_first_is_told_of() {
     let run = folder.done("dedup in.jsonl --measure containment -t 0.9 --keep longest -o out.jsonl --dropped -");
     assert_eq!(run.text(), "excerpt\tbook\t1.000000\n");
     assert!(!run.stderr.contains("are contained"), "{}", run.stderr);
+    let run = folder.done("pairs in.jsonl --measure containment -t 0.9");
+    assert!(!run.stderr.contains("are contained"), "nobody asked who is kept: {}", run.stderr);
     // What it comes behind is dropped for it, as always.
     folder.write("in.jsonl", jsonl(&[("book", &book), ("excerpt", FERRY)]));
     assert!(!folder.done("dedup in.jsonl --measure containment -t 0.9 -n").stderr.contains("are contained"));
