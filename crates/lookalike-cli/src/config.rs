@@ -1,11 +1,15 @@
 //! lookalike.toml: the long flags in a file, read as if they had been typed before the others.
 
+use std::any::TypeId;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use clap::{Arg, ArgMatches, Command};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use toml::{Table, Value};
+
+use crate::destinations::STDOUT;
 
 /// The name of the file that is looked for.
 const NAME: &str = "lookalike.toml";
@@ -32,16 +36,21 @@ pub(crate) fn with_configuration(
     };
     refuse_other_use(&path, matches)?;
     let shown = path.display();
+    let folder = folder_of(&path);
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {shown}"))?;
     let table: Table = text.parse().with_context(|| format!("{shown} is not valid TOML"))?;
 
     let mut words = Vec::new();
+    let typed_flags = innermost(matches);
     for (name, value) in &table {
         let takes = |command: &Command| command.get_arguments().any(|argument| argument.get_long() == Some(name));
         let find =
             |command: &Command| command.get_arguments().find(|argument| argument.get_long() == Some(name)).cloned();
         if let Some(argument) = find(chosen).or_else(|| find(definition)) {
-            append(&mut words, name, value, &argument).with_context(|| format!("in {shown}"))?;
+            // What is typed counts, also of flags that can be given several times and would add up.
+            if typed_flags.value_source(argument.get_id().as_str()) != Some(ValueSource::CommandLine) {
+                append(&mut words, name, value, &argument, &folder).with_context(|| format!("in {shown}"))?;
+            }
         } else if !all_commands(definition).any(takes) {
             bail!("{shown}: no command has a flag --{name}; take the line out, or see lookalike help for the flags");
         }
@@ -77,6 +86,18 @@ fn command_of<'a>(definition: &'a Command, matches: &ArgMatches, typed: &[OsStri
     (at > 1).then_some((command, at))
 }
 
+/// What was typed behind the verb.
+fn innermost(matches: &ArgMatches) -> &ArgMatches {
+    matches.subcommand().map_or(matches, |(_, inner)| innermost(inner))
+}
+
+/// The folder that paths in a file start from: nothing for this one, so that names stay as they are written.
+fn folder_of(file: &Path) -> PathBuf {
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let is_here = std::env::current_dir().is_ok_and(|here| here == folder);
+    if is_here { PathBuf::new() } else { folder.to_path_buf() }
+}
+
 /// The commands, and those below them.
 fn all_commands(definition: &Command) -> impl Iterator<Item = &Command> {
     definition.get_subcommands().flat_map(|command| std::iter::once(command).chain(command.get_subcommands()))
@@ -88,19 +109,29 @@ fn nearest() -> Option<PathBuf> {
     here.ancestors().map(|folder| folder.join(NAME)).find(|path| path.is_file())
 }
 
-fn append(words: &mut Vec<OsString>, name: &str, value: &Value, argument: &Arg) -> Result<()> {
+fn append(words: &mut Vec<OsString>, name: &str, value: &Value, argument: &Arg, folder: &Path) -> Result<()> {
     let takes_value = argument.get_action().takes_values();
-    let text = match value {
+    let values = match value {
         Value::Boolean(true) if !takes_value => {
             words.push(format!("--{name}").into());
             return Ok(());
         }
         Value::Boolean(false) if !takes_value => return Ok(()),
         _ if !takes_value => bail!("{name} is either true or false"),
-        Value::Array(items) => items.iter().map(plain).collect::<Result<Vec<_>>>()?.join(","),
-        other => plain(other)?,
+        Value::Array(items) => items.iter().map(plain).collect::<Result<Vec<_>>>()?,
+        other => vec![plain(other)?],
     };
-    words.push(format!("--{name}={text}").into());
+    // A list is one word, but for flags that are given once for each value.
+    let is_given_for_each =
+        matches!(argument.get_action(), ArgAction::Append) && argument.get_value_delimiter().is_none();
+    let values = if is_given_for_each { values } else { vec![values.join(",")] };
+    let is_path = argument.get_value_parser().type_id() == TypeId::of::<PathBuf>();
+    for value in values {
+        let mut word = OsString::from(format!("--{name}="));
+        // A file can be found from wherever the program is run.
+        word.push(if is_path && value != STDOUT { folder.join(value).into_os_string() } else { value.into() });
+        words.push(word);
+    }
     Ok(())
 }
 

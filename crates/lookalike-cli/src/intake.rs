@@ -19,6 +19,7 @@ use crate::interrupt;
 use crate::memory::Budget;
 use crate::names::Records;
 use crate::progress::Progress;
+use crate::skipped;
 use crate::stdin::Stdin;
 use crate::work::{Identity, Work, WorkPlace, addition_name};
 
@@ -81,7 +82,11 @@ pub(crate) fn read(
 ) -> Result<Intake> {
     let Request { input: arguments, resources, .. } = request;
     let budget = Budget::new(resources.memory, resources.threads())?;
-    let (mut old, new) = arguments.resolve(&resources.tmp())?;
+    let (mut old, mut new) = arguments.resolve(&resources.tmp())?;
+    let of_outputs = request.output.map_or(0, |output| arguments.leave_outputs_out(&mut new, output));
+    if new.is_empty() {
+        bail!("all inputs are in the output folder; name another one with -o");
+    }
     let mut index = match arguments.against_index() {
         Some(_) if request.part != Part::Everything => {
             bail!("stages compare with files, not with an index; leave that to dedup")
@@ -90,6 +95,10 @@ pub(crate) fn read(
         None => None,
     };
     note_passed_over(&arguments.passed_over()?, progress);
+    if of_outputs > 0 {
+        progress
+            .note(&format!("passed over: {of_outputs} files in the output folder, which is inside of what is read"));
+    }
     old.extend(index.as_ref().map(|index| index.input.clone()));
     let read_besides = templates(arguments, &resources.tmp())?.into_iter().chain(old.iter().cloned());
     let output_bytes = check_outputs(&read_besides.collect::<Vec<_>>(), &new)?;
@@ -187,9 +196,7 @@ fn check_records(
     progress: &Progress,
 ) -> Result<()> {
     let is_none = new.iter().all(Sketched::is_empty);
-    if let (true, Some(bad)) = (is_none, records.bad().next()) {
-        bail!("none of the {} records can be used; the first: {}", records.bad().count(), bad.error);
-    }
+    skipped::refuse_if_all(records, is_none)?;
     if let Some(field) = plan.settings().keep.field().filter(|_| !is_none)
         && !new.iter().any(Sketched::has_keep_values)
     {

@@ -22,6 +22,7 @@ mod report;
 mod results;
 mod second_read;
 mod serve;
+mod skipped;
 mod stdin;
 mod stored_pairs;
 mod summary;

@@ -6,9 +6,7 @@ use serde::Serialize;
 use crate::arguments::GlobalArguments;
 use crate::names::Records;
 use crate::progress::Progress;
-
-/// Bad records that are listed one by one.
-const LISTED_BAD_RECORDS: usize = 20;
+use crate::skipped;
 
 /// The summary of a run.
 #[derive(Debug, Serialize)]
@@ -50,8 +48,7 @@ pub(crate) fn report(
     progress: &Progress,
 ) {
     progress.finish();
-    // Leaving such records out, as one is advised to, is what was done.
-    let skipped: Vec<String> = records.bad().map(|bad| bad.error.without_advice()).collect();
+    let skipped = skipped::skipped(records);
     let threshold = outcome.threshold();
     let mut notes = progress.take_notes();
     notes.extend(notes_on(first, plan, outcome));
@@ -74,12 +71,7 @@ pub(crate) fn report(
     if global.quiet || global.json {
         return;
     }
-    for skipped in report.skipped.iter().take(LISTED_BAD_RECORDS) {
-        progress.say(&format!("skipped: {skipped}"));
-    }
-    if report.skipped.len() > LISTED_BAD_RECORDS {
-        progress.say(&format!("skipped: {} more (--json lists all)", report.skipped.len() - LISTED_BAD_RECORDS));
-    }
+    skipped::list(&report.skipped, " (--json lists all)", progress);
     for note in &report.notes {
         progress.say(&format!("note: {note}"));
     }

@@ -117,6 +117,19 @@ impl InputArguments {
         Ok((old, new))
     }
 
+    /// Leaves out what an earlier run wrote: an output folder inside of a folder that is read is no input, unless it was named
+    /// itself. Tells how many files that are.
+    pub(crate) fn leave_outputs_out(&self, new: &mut Vec<Input>, output: &Path) -> usize {
+        let Some(folder) = output.canonicalize().ok().filter(|output| output.is_dir()) else { return 0 };
+        let is_output = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(&folder));
+        if self.inputs.iter().any(|typed| is_output(typed)) {
+            return 0;
+        }
+        let all = new.len();
+        new.retain(|input| input.is_stdin() || !is_output(&input.path));
+        all - new.len()
+    }
+
     /// What is passed over in folders.
     pub(crate) fn passed_over(&self) -> Result<PassedOver> {
         let mut over = passed_over(&self.inputs, self.read.input_format)?;

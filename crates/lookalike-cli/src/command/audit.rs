@@ -14,6 +14,7 @@ use crate::exit::Exit;
 use crate::intake::{self, KeepShingles, Part, Request};
 use crate::progress::Progress;
 use crate::report::ReportArguments;
+use crate::skipped;
 
 /// What `audit` takes.
 #[derive(Debug, Args)]
@@ -63,6 +64,9 @@ pub(crate) fn run(arguments: &AuditArguments, global: &GlobalArguments) -> Resul
     };
     let report = report.write(&found, Some(&audit), progress.seconds())?;
     progress.finish();
+    if !global.quiet {
+        skipped::list(&skipped::skipped(&found.records), "", &progress);
+    }
     let mut out = anstream::stdout().lock();
     if global.json {
         writeln!(out, "{}", serde_json::to_string(&audit)?)?;

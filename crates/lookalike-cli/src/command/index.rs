@@ -18,6 +18,7 @@ use crate::exit::Exit;
 use crate::load::{load, settle};
 use crate::memory::{Budget, Bytes};
 use crate::progress::Progress;
+use crate::skipped;
 
 /// What `index` takes.
 #[derive(Debug, Args)]
@@ -184,15 +185,16 @@ fn fill(index: &mut Index, arguments: &IndexInput, global: &GlobalArguments, pro
     progress.finish();
     let info = index.snapshot().info();
     let added = info.items - before + loaded.replaced;
-    let bad = loaded.records.bad().count();
+    let skipped = skipped::skipped(&loaded.records);
+    let bad = skipped.len();
     if global.json {
         let report = json!({
-            "added": added, "replaced": loaded.replaced, "bad": bad, "bytes_read": bytes,
+            "added": added, "replaced": loaded.replaced, "bad": bad, "skipped": skipped, "bytes_read": bytes,
             "seconds": progress.seconds(), "index": info_as_json(&info),
         });
         progress.say(&report.to_string());
     } else if !global.quiet {
-        loaded.records.bad().take(20).for_each(|bad| progress.say(&format!("skipped: {}", bad.error.without_advice())));
+        skipped::list(&skipped, " (--json lists all)", progress);
         let seconds = progress.seconds();
         progress.say(&format!(
             "{added} added, {} of them in place of others, {bad} bad; {} items in {}; {seconds:.2} s, {:.0} MB/s",

@@ -16,6 +16,7 @@ use crate::interrupt;
 use crate::names::{Records, Stretch};
 use crate::progress::Progress;
 use crate::results::{Cell, Column, Sink, Table};
+use crate::skipped;
 
 /// What `query` takes.
 #[derive(Debug, Args)]
@@ -111,30 +112,35 @@ pub(crate) fn run(arguments: &QueryArguments, global: &GlobalArguments) -> Resul
     let bounded: u64 = answered.iter().map(|answered| answered.bounded).sum();
     note_bounded(bounded, &progress);
     progress.finish();
-    let asked: usize = answered.iter().map(|answered| answered.records).sum();
-    let alike: usize = answered.iter().map(|answered| answered.found.len()).sum();
-    write(arguments, sink, &reader, answered)?;
+    let (mut found, mut stretches, mut asked) = (Vec::new(), Vec::new(), 0);
+    for answered in answered {
+        found.extend(answered.found.into_iter().map(|(record, matches)| (asked + record, matches)));
+        stretches.push(answered.stretch);
+        asked += answered.records;
+    }
+    let records = Records::new(reader.inputs().to_vec(), 0, stretches);
+    skipped::refuse_if_all(&records, asked == 0)?;
+    let (skipped, alike) = (skipped::skipped(&records), found.len());
+    write(arguments, sink, &records, &found)?;
     if global.json {
-        let seconds = progress.seconds();
-        progress.say(&json!({ "records": asked, "alike": alike, "bounded": bounded, "seconds": seconds }).to_string());
+        let report = json!({
+            "records": asked, "alike": alike, "bad": skipped.len(), "skipped": skipped, "bounded": bounded,
+            "seconds": progress.seconds(),
+        });
+        progress.say(&report.to_string());
     } else if !global.quiet {
-        progress.say(&format!("{alike} of {asked} records are like an item of the index"));
+        skipped::list(&skipped, " (--json lists all)", &progress);
+        let bad = if skipped.is_empty() { String::new() } else { format!("; {} bad", skipped.len()) };
+        progress.say(&format!("{alike} of {asked} records are like an item of the index{bad}"));
     }
     Ok(if alike > 0 { Exit::Done } else { Exit::No })
 }
 
-/// Writes the answers.
-fn write(arguments: &QueryArguments, sink: Sink, reader: &Reader, answered: Vec<Answered>) -> Result<()> {
+/// Writes the answers: for each record that has any, the items.
+fn write(arguments: &QueryArguments, sink: Sink, records: &Records, found: &[(usize, Vec<Match>)]) -> Result<()> {
     const COLUMNS: &[Column] = &[Column::Text("record"), Column::Text("item"), Column::Similarity("similarity")];
-    let (mut found, mut stretches, mut first) = (Vec::new(), Vec::new(), 0);
-    for answered in answered {
-        found.extend(answered.found.into_iter().map(|(record, matches)| (first + record, matches)));
-        stretches.push(answered.stretch);
-        first += answered.records;
-    }
-    let records = Records::new(reader.inputs().to_vec(), 0, stretches);
     let mut table = Table::new(sink, arguments.result.format(), COLUMNS)?;
-    for (record, matches) in &found {
+    for (record, matches) in found {
         let name = records.name(*record);
         for item in matches {
             table.push(&[Cell::Text(&name), Cell::Text(&item.id), Cell::Similarity(item.similarity)])?;

@@ -16,6 +16,7 @@ use crate::intake::read_one_text;
 use crate::interrupt;
 use crate::names::{Records, Stretch};
 use crate::progress::Progress;
+use crate::skipped;
 use crate::stdin::Stdin;
 
 /// What `sources` takes.
@@ -69,7 +70,7 @@ pub(crate) fn run(arguments: &SourcesArguments, global: &GlobalArguments) -> Res
     }
     let (references, count) = match arguments.against.as_slice() {
         [path] if lookalike::index::is_index(path) => in_index(path, &document, &progress)?,
-        _ => in_files(arguments, &document, &progress)?,
+        _ => in_files(arguments, &document, &progress, global.quiet)?,
     };
     progress.finish();
     let found = references.iter().map(|reference| (reference.place, reference.passages.clone())).collect();
@@ -129,6 +130,7 @@ fn in_files(
     arguments: &SourcesArguments,
     document: &Document<'_>,
     progress: &Progress,
+    is_quiet: bool,
 ) -> Result<(Vec<Reference>, usize)> {
     let (format, tmp) = (arguments.read.input_format, arguments.resources.tmp());
     let inputs = Inputs::resolve_with(&arguments.against, format, &tmp, &mut Stdin::default())?;
@@ -163,6 +165,10 @@ fn in_files(
         first += compared.records;
     }
     let records = Records::new(reader.inputs().to_vec(), 0, stretches);
+    skipped::refuse_if_all(&records, first == 0)?;
+    if !is_quiet {
+        skipped::list(&skipped::skipped(&records), "", progress);
+    }
     let named = places.into_iter().map(|(place, text, passages)| {
         let name = records.name(place).into_owned();
         Reference { place, name, text, passages }

@@ -354,3 +354,30 @@ fn skipped_records_are_counted_and_listed() {
     assert!(skipped[1].contains("in.jsonl, record 3") && skipped[1].contains("not a JSON object"), "{}", skipped[1]);
     assert!(run.stderr.contains("2 records: 1 kept, 1 dropped") && run.stderr.contains(" 2 bad;"), "{}", run.stderr);
 }
+
+#[test]
+fn every_command_lists_what_it_skips() {
+    let folder = Folder::with("good.jsonl", GOOD);
+    folder.write("in.jsonl", format!("{GOOD}not json\n"));
+    folder.write("bad.jsonl", "not json\n");
+    folder.write("essay.txt", "a text of its own");
+    folder.done("index build seen.idx good.jsonl");
+    for command in [
+        "query seen.idx in.jsonl",
+        "audit in.jsonl",
+        "sources essay.txt --against in.jsonl",
+        "index build new.idx in.jsonl",
+    ] {
+        let run = folder.run(&format!("{command} --on-error skip"));
+        let skipped: Vec<&str> = run.stderr.lines().filter(|line| line.starts_with("skipped: ")).collect();
+        assert!(matches!(skipped[..], [only] if only.contains("in.jsonl, record 2")), "{command}: {}", run.stderr);
+        assert!(!folder.run(&format!("{command} --on-error skip -q")).stderr.contains("skipped"), "{command}");
+    }
+    let run = folder.run("query seen.idx in.jsonl --on-error skip --json");
+    let summary: serde_json::Value = serde_json::from_str(run.stderr.trim()).unwrap();
+    assert_eq!((&summary["records"], &summary["bad"]), (&1.into(), &1.into()), "{summary}");
+    for command in ["query seen.idx bad.jsonl", "sources essay.txt --against bad.jsonl"] {
+        let command = format!("{command} --on-error skip");
+        refused(&folder, &command, &["none of the 1 records can be used", "bad.jsonl"]);
+    }
+}

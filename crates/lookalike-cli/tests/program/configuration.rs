@@ -108,3 +108,34 @@ fn the_environment_sets_resources_and_never_results() {
     assert_eq!(lost.status.code(), Some(2), "standard input cannot be copied there");
     assert_eq!(folder.contents(), before);
 }
+
+#[test]
+fn paths_start_from_the_folder_of_the_file() {
+    let folder = folder();
+    folder.write("lookalike.toml", "dropped = \"lists/dropped.tsv\"\nthreshold = 0.8\n");
+    std::fs::create_dir(folder.path("lists")).unwrap();
+    let run = folder.command("dedup in.jsonl -o out.jsonl").current_dir(folder.path("deep/er")).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    assert_eq!(folder.text("lists/dropped.tsv"), "b\ta\t0.866667\n");
+    folder.write("deep/mine.toml", "dropped = \"mine.tsv\"\n");
+    folder.done("dedup in.jsonl -o out.jsonl --config deep/mine.toml");
+    assert_eq!(folder.text("deep/mine.tsv"), "b\ta\t0.866667\n");
+    folder.write("deep/mine.toml", "dropped = \"-\"\n");
+    assert_eq!(folder.done("dedup in.jsonl -o out.jsonl --config deep/mine.toml").text(), "b\ta\t0.866667\n");
+}
+
+#[test]
+fn a_list_of_files_is_given_file_by_file_and_what_is_typed_takes_its_place() {
+    let folder = folder();
+    folder.write("new.jsonl", jsonl(&[("c", FERRY), ("d", LATE_FERRY)]));
+    folder.write("one.txt", FERRY);
+    folder.write("two.txt", LATE_FERRY);
+    folder.write("lookalike.toml", "ignore = [\"one.txt\", \"two.txt\"]\n");
+    assert_eq!(folder.done("pairs in.jsonl").text(), "", "nothing is left of either record");
+    folder.write("lookalike.toml", "against = [\"in.jsonl\", \"deep/er/in.jsonl\"]\n");
+    folder.write("deep/er/in.jsonl", jsonl(&[("x", LATE_FERRY)]));
+    let kept = |arguments: &str| folder.done(arguments).text().lines().count();
+    assert_eq!(kept("dedup new.jsonl"), 0);
+    folder.write("other.jsonl", jsonl(&[("y", "nothing that is like any of these texts")]));
+    assert_eq!(kept("dedup new.jsonl --against other.jsonl"), 1);
+}

@@ -241,3 +241,19 @@ fn annotations_are_not_repeated() {
     folder.write("said.jsonl", r#"{"id":1,"text":"they call it \"lookalike\" for short"}"#);
     folder.done("dedup said.jsonl --annotate -o out.jsonl");
 }
+
+#[test]
+fn an_output_folder_inside_of_what_is_read_is_no_input() {
+    let folder = Folder::with("in/a.jsonl", RECORDS);
+    for inputs in ["in", "in/**/*.jsonl"] {
+        let command = format!("dedup {inputs} -o in/out/");
+        folder.done(&command);
+        let before = folder.contents();
+        // Once more, with the outputs of before.
+        let again = folder.done(&command);
+        assert!(again.stderr.contains("passed over: 1 files in the output folder"), "{}", again.stderr);
+        assert_eq!(folder.contents(), before, "{inputs}");
+    }
+    refused(&folder, "dedup in/out/*.jsonl -o in/out/", "all inputs are in the output folder");
+    refused(&folder, "dedup in/out/a.jsonl -o in/out/", "one of the inputs");
+}
