@@ -5,5 +5,6 @@ mod allocator;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    allocator::keep_pages();
     lookalike_cli::run(std::env::args_os()).into()
 }
