@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Result, bail};
 
 use crate::CannotRun;
-use crate::python::{Environment, Profile};
+use crate::python::{Begun, Profile};
 use crate::step::{Steps, cargo};
 use crate::workspace;
 
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 /// Measures the Python package beside another, as the script of that one does.
 fn measure_package(steps: &mut Steps, name: &str, script: &Path) -> Result<()> {
     let requirements = script.with_file_name("requirements.txt");
-    let environment = Environment::make(steps, &format!("python-{name}"), &requirements, Profile::Release)?;
+    let environment = Begun::new(steps, &format!("python-{name}"), &requirements)?.finish(steps, Profile::Release)?;
     let record = workspace::root().join(format!("benchmarks/record/{name}.md"));
     steps.run("bench", environment.program("python").arg(script).arg(record))
 }

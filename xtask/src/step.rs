@@ -1,7 +1,7 @@
 //! Steps of a command: each is announced, run and timed, and all are listed at the end.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -40,6 +40,18 @@ impl Steps {
         let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
         if !status.success() {
             bail!("{name} failed ({status}): {}", shown(command));
+        }
+        self.push(name, start, Vec::new());
+        Ok(())
+    }
+
+    /// Waits for a command that was started before, whose failure ends everything.
+    pub(crate) fn wait(&mut self, name: &str, child: &mut Child) -> Result<()> {
+        eprintln!("── {name}");
+        let start = Instant::now();
+        let status = child.wait()?;
+        if !status.success() {
+            bail!("{name} failed ({status})");
         }
         self.push(name, start, Vec::new());
         Ok(())

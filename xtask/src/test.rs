@@ -15,6 +15,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         [unknown, ..] => bail!(CannotRun(format!("test takes --long and nothing else, not {unknown}"))),
     };
     let mut steps = Steps::default();
+    let begun = python::begin_tests(&mut steps)?;
     lint::add_steps(&mut steps)?;
     let mut tests = cargo(&["test", "--workspace"]);
     if long {
@@ -23,7 +24,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         tests.env_remove(LONG);
     }
     steps.run_tests(if long { "tests, full counts" } else { "tests" }, &mut tests)?;
-    python::test(&mut steps)?;
+    python::test(&mut steps, begun)?;
     if long {
         long_record::write(&steps)?;
     }

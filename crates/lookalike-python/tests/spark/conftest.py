@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -27,7 +28,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture
 def in_small(spark: Any) -> Iterator[None]:
-    """Settings for a handful of records: to plan and compile a query takes longer than to run it."""
+    """Settings for a handful of records."""
+    with small_settings(spark):
+        yield
+
+
+@contextmanager
+def small_settings(spark: Any) -> Iterator[None]:
+    """To plan and compile a query takes longer than to run it on a handful of records."""
     small = {
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.adaptive.enabled": "false",
@@ -37,6 +45,8 @@ def in_small(spark: Any) -> Iterator[None]:
     before = {name: spark.conf.get(name) for name in small}
     for name, value in small.items():
         spark.conf.set(name, value)
-    yield
-    for name, value in before.items():
-        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import random
 import tomllib
+from concurrent.futures import Future, ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import lookalike as la
 import pytest
+from conftest import small_settings
 from corpora import chain, mixed
 from lookalike.spark import _components, _one_task, dedup, groups, pairs
 from lookalike.spark._frames import annotated, paired, prepare
 
 CASES = Path(__file__).parents[4] / "testdata"
+#: So many small jobs are in work at a time.
+AT_ONCE = 4
 #: So much recall that a miss is practically impossible.
 CERTAIN = 0.99999
 
@@ -36,51 +41,94 @@ def cases() -> list[Any]:
     fit = [case for case in found if "old" not in case and case["settings"].get("measure", "jaccard") == "jaccard"]
     # And a column has one type: texts or sets.
     fit = [case for case in fit if len({type(record["text"]) for record in case["records"]}) < 2]
-    assert len(fit) >= 40
+    assert len(fit) >= 40 and len({case["name"] for case in fit}) == len(fit)
     return [pytest.param(case, id=case["name"]) for case in fit]
 
 
-def frame_of(spark: Any, case: dict[str, Any]) -> Any:
-    """The records of a case. Their order is a column, as a DataFrame has none."""
+#: What a case comes to: its pairs, and its rows with their parts in their groups.
+Answer = tuple[list[Any], list[Any]]
+
+
+@pytest.fixture(scope="module", params=[-1, ANY_SIZE], ids=["stages", "task"])
+def answers(request: pytest.FixtureRequest, spark: Any) -> dict[str, Future[dict[str, Answer]]]:
+    """What Spark answers to the cases that are tested. A small job mostly waits, so several are in work at a time, and cases
+    with the same settings are one job."""
+    items = [item for item in request.session.items if getattr(item, "originalname", "") == "test_every_case"]
+    wanted = {item.callspec.params["case"]["name"]: item.callspec.params["case"] for item in items}  # type: ignore[attr-defined]
+    together: dict[Any, list[dict[str, Any]]] = {}
+    for case in wanted.values():
+        alone = case["name"] if "within" in case else None
+        together.setdefault((json.dumps(case["settings"], sort_keys=True), str(columns_of(case)), alone), []).append(case)
+    with pytest.MonkeyPatch.context() as patch, small_settings(spark), ThreadPoolExecutor(AT_ONCE) as pool:
+        patch.setattr(_one_task, "EXPECTED", request.param)
+        jobs = [(cases, pool.submit(answer, spark, cases)) for cases in together.values()]
+        return {case["name"]: job for cases, job in jobs for case in cases}
+
+
+def answer(spark: Any, cases: list[dict[str, Any]]) -> dict[str, Answer]:
+    """The answers to cases with the same settings, out of one run, which is most of the time that a small case takes."""
+    settings = {"recall": CERTAIN, **cases[0]["settings"]}
+    threshold = settings.pop("threshold", 0.8)
+    # Records of different cases are not compared.
+    within = "case" if len(cases) > 1 else cases[0].get("within")
+    run = prepare(frame_of(spark, cases), "text", "id", threshold, "place", within, None, settings)
+    pairs, noted = paired(run).collect(), annotated(run).collect()
+    case_of = {row.id: row.case for row in noted}
+    answers: dict[str, Answer] = {case["name"]: ([], []) for case in cases}
+    for pair in pairs:
+        answers[case_of[pair.left]][0].append(pair)
+    for row in noted:
+        answers[row.case][1].append(row)
+    return answers
+
+
+def columns_of(case: dict[str, Any]) -> dict[str, str]:
+    """The types of the columns of a case. The order of records is a column, as a DataFrame has none."""
     is_set = any(isinstance(record["text"], list) for record in case["records"])
-    kinds = {"id": "string", "text": "array<string>" if is_set else "string", "place": "int"}
+    kinds = {"id": "string", "text": "array<string>" if is_set else "string", "place": "int", "case": "string"}
     for record in case["records"]:
         for name, value in record.items():
             if name not in ("id", "text"):
                 # A column has one type: of numbers, the wider.
                 kind = {str: "string", int: "long", float: "double"}[type(value)]
                 kinds[name] = "double" if "double" in (kind, kinds.get(name)) else kind
-    rows = []
-    for at, record in enumerate(case["records"]):
-        row = {**record, "place": at}
-        rows.append(tuple(row[name] * 1.0 if kinds[name] == "double" and name in row else row.get(name) for name in kinds))
+    return kinds
+
+
+def frame_of(spark: Any, cases: list[dict[str, Any]]) -> Any:
+    """The records of cases with the same columns."""
+    kinds, rows = columns_of(cases[0]), []
+    for case in cases:
+        for record in case["records"]:
+            row = {**record, "id": called(case, record["id"]), "place": len(rows), "case": case["name"]}
+            rows.append(tuple(row[name] * 1.0 if kinds[name] == "double" and name in row else row.get(name) for name in kinds))
     random.Random(1).shuffle(rows)
-    # A case is a handful of records: one partition.
+    # Cases are a handful of records: one partition.
     return spark.createDataFrame(spark.sparkContext.parallelize(rows, 1), ", ".join(f"`{name}` {kind}" for name, kind in kinds.items()))
 
 
-@pytest.mark.parametrize("expected", [-1, ANY_SIZE], ids=["stages", "task"])
+def called(case: dict[str, Any], id: str) -> str:
+    """An id that no other case has."""
+    return f"{case['name']}: {id}"
+
+
 @pytest.mark.parametrize("case", cases())
-def test_every_case(
-    spark: Any, in_small: None, case: dict[str, Any], expected: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_one_task, "EXPECTED", expected)
-    place = {record["id"]: at for at, record in enumerate(case["records"])}
-    settings = {"recall": CERTAIN, **case["settings"]}
-    threshold = settings.pop("threshold", 0.8)
-    # Both answers out of one run, which is most of the time that a small case takes.
-    run = prepare(frame_of(spark, case), "text", "id", threshold, "place", case.get("within"), None, settings)
-
-    found = sorted(paired(run).collect(), key=lambda pair: (place[pair.left], place[pair.right]))
-    assert [tuple(pair) for pair in found] == [(left, right, float(Fraction(how))) for left, right, how in case["pairs"]]
-
-    noted = annotated(run).collect()
-    assert sorted((row.id for row in noted if row.role != "duplicate"), key=place.__getitem__) == case["kept"]
+def test_every_case(answers: dict[str, Future[dict[str, Answer]]], case: dict[str, Any]) -> None:
+    place = {called(case, record["id"]): at for at, record in enumerate(case["records"])}
+    pairs, noted = answers[case["name"]].result()[case["name"]]
+    found = sorted(pairs, key=lambda pair: (place[pair.left], place[pair.right]))
+    assert [tuple(pair) for pair in found] == [
+        (called(case, left), called(case, right), float(Fraction(how))) for left, right, how in case["pairs"]
+    ]
+    assert len(noted) == len(case["records"])
+    kept = sorted((row.id for row in noted if row.role != "duplicate"), key=place.__getitem__)
+    assert kept == [called(case, id) for id in case["kept"]]
     members: dict[str, list[str]] = {}
     for row in sorted(noted, key=lambda row: place[row.id]):
         if row.role == "duplicate":
             members.setdefault(row.group, [row.group]).append(row.id)
-    assert sorted(members.values(), key=lambda group: place[group[0]]) == case["groups"]
+    expected = [[called(case, id) for id in group] for group in case["groups"]]
+    assert sorted(members.values(), key=lambda group: place[group[0]]) == expected
     assert all(row.size == len(members.get(row.group, [row.id])) for row in noted)
 
 
