@@ -11,7 +11,7 @@ use lookalike_io::error::Shown;
 use lookalike_io::{Compression, Format, Input, PassedOver, ReadOptions, Reader, can_be_taken_back, read_all};
 
 use crate::against::{AgainstIndex, OldItems};
-use crate::arguments::{InputArguments, ResourceArguments};
+use crate::arguments::{InputArguments, ResourceArguments, leave_outputs_out};
 use crate::boilerplate::templates;
 use crate::estimate::check_disk;
 use crate::gathering::{Gatherer, Gathering, GatheringState, LONG_RUN_BYTES, decompressed_bytes};
@@ -83,7 +83,7 @@ pub(crate) fn read(
     let Request { input: arguments, resources, .. } = request;
     let budget = Budget::new(resources.memory, resources.threads())?;
     let (mut old, mut new) = arguments.resolve(&resources.tmp())?;
-    let of_outputs = request.output.map_or(0, |output| arguments.leave_outputs_out(&mut new, output));
+    let of_outputs = request.output.map_or(0, |output| leave_outputs_out(&mut new, output));
     if new.is_empty() {
         bail!("all inputs are in the output folder; name another one with -o");
     }

@@ -117,19 +117,6 @@ impl InputArguments {
         Ok((old, new))
     }
 
-    /// Leaves out what an earlier run wrote: an output folder inside of a folder that is read is no input, unless it was named
-    /// itself. Tells how many files that are.
-    pub(crate) fn leave_outputs_out(&self, new: &mut Vec<Input>, output: &Path) -> usize {
-        let Some(folder) = output.canonicalize().ok().filter(|output| output.is_dir()) else { return 0 };
-        let is_output = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(&folder));
-        if self.inputs.iter().any(|typed| is_output(typed)) {
-            return 0;
-        }
-        let all = new.len();
-        new.retain(|input| input.is_stdin() || !is_output(&input.path));
-        all - new.len()
-    }
-
     /// What is passed over in folders.
     pub(crate) fn passed_over(&self) -> Result<PassedOver> {
         let mut over = passed_over(&self.inputs, self.read.input_format)?;
@@ -148,6 +135,21 @@ impl InputArguments {
             _ => None,
         }
     }
+}
+
+/// Leaves out what an earlier run wrote: an output folder inside of a folder that is read, or that a glob reaches into, is no
+/// input. Tells how many files that are.
+pub(crate) fn leave_outputs_out(inputs: &mut Vec<Input>, output: &Path) -> usize {
+    let Some(folder) = output.canonicalize().ok().filter(|output| output.is_dir()) else { return 0 };
+    let is_output = |input: &Input| {
+        let root = input.path.ancestors().nth(input.relative.components().count()).unwrap_or(&input.path);
+        let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
+        let is_inside = root.canonicalize().is_ok_and(|root| folder != root && folder.starts_with(root));
+        is_inside && input.path.canonicalize().is_ok_and(|path| path.starts_with(&folder))
+    };
+    let all = inputs.len();
+    inputs.retain(|input| input.is_stdin() || !is_output(input));
+    all - inputs.len()
 }
 
 /// Refuses a file that would be compared with itself.

@@ -12,7 +12,7 @@ use std::str::FromStr;
 use clap::builder::Resettable;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-pub(crate) use input::{InputArguments, ReadArguments};
+pub(crate) use input::{InputArguments, ReadArguments, leave_outputs_out};
 pub(crate) use matching::{MatchArguments, MeasureName, parse_share};
 pub(crate) use output::{ResultArguments, ResultFormat};
 

@@ -254,6 +254,12 @@ fn an_output_folder_inside_of_what_is_read_is_no_input() {
         assert!(again.stderr.contains("passed over: 1 files in the output folder"), "{}", again.stderr);
         assert_eq!(folder.contents(), before, "{inputs}");
     }
-    refused(&folder, "dedup in/out/*.jsonl -o in/out/", "all inputs are in the output folder");
+    // What is named itself is an input, wherever it is.
+    refused(&folder, "dedup in/out/*.jsonl -o in/out/", "one of the inputs");
     refused(&folder, "dedup in/out/a.jsonl -o in/out/", "one of the inputs");
+    let above = folder.done("dedup in/out/*.jsonl -o ./");
+    assert!(!above.stderr.contains("passed over"), "{}", above.stderr);
+    assert_eq!(folder.read("a.jsonl"), folder.read("in/out/a.jsonl"));
+    std::fs::remove_file(folder.path("in/a.jsonl")).unwrap();
+    refused(&folder, "dedup in -o in/out/", "all inputs are in the output folder");
 }
