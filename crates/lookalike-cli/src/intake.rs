@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use lookalike::{Method, Plan, Shard, Sketched, Stage, Watch};
+use lookalike::{Method, Plan, Shard, Shingles, Sketched, Stage, Watch};
 use lookalike_io::error::Shown;
 use lookalike_io::{Compression, Format, Input, PassedOver, ReadOptions, Reader, can_be_taken_back, read_all};
 
@@ -211,6 +211,13 @@ fn check_records(
              --id none",
             Shown(&input.name),
             id.as_str()
+        );
+    }
+    let settings = plan.settings();
+    let is_about_texts = settings.shingles != Shingles::default() || settings.bag || settings.normalize.is_some();
+    if is_about_texts && new.iter().any(Sketched::holds_sets) {
+        progress.note(
+            "sets are compared as they are; --shingles, --bag and --normalize are for texts and do nothing to them",
         );
     }
     if let ([input], 1) = (records.inputs(), records.len())

@@ -166,6 +166,11 @@ impl Sketched {
         self.keep.iter().any(|value| *value != KeepValue::Missing)
     }
 
+    /// Whether any record is a set, which is compared as it is.
+    pub fn holds_sets(&self) -> bool {
+        self.holds_sets
+    }
+
     /// Bytes that the batch has in memory and that a work file could hold.
     pub fn storable_bytes(&self) -> usize {
         self.slots.len() + 4 * self.keys.len() + 24 * self.marks.len()

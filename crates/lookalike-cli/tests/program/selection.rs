@@ -175,3 +175,18 @@ fn an_excerpt_that_comes_first_is_told_of() {
     folder.write("in.jsonl", jsonl(&[("book", &book), ("excerpt", FERRY)]));
     assert!(!folder.done("dedup in.jsonl --measure containment -t 0.9 -n").stderr.contains("are contained"));
 }
+
+#[test]
+fn what_is_about_texts_does_nothing_to_sets_and_that_is_told() {
+    let folder = Folder::with("in.sets", "a b c\nc b a\n");
+    folder.write("in.jsonl", "{\"id\":1,\"text\":\"a b c\"}\n{\"id\":2,\"text\":\"c b a\"}\n");
+    let plain = folder.done("pairs in.sets");
+    assert!(!plain.stderr.contains("note:"), "{}", plain.stderr);
+    for flag in ["--shingles words:2", "--bag", "--normalize lower"] {
+        let sets = folder.done(&format!("pairs in.sets {flag}"));
+        assert!(sets.stderr.contains("note: sets are compared as they are"), "{flag}: {}", sets.stderr);
+        assert_eq!(sets.stdout, plain.stdout, "{flag}");
+        let texts = folder.done(&format!("pairs in.jsonl {flag}"));
+        assert!(!texts.stderr.contains("sets are compared"), "{flag}: {}", texts.stderr);
+    }
+}
