@@ -52,6 +52,12 @@ impl Columns {
             unquote(&header[field], &mut name);
             names.push(name);
         });
+        let mut wanted = options.text.iter().chain(&options.id).chain(&options.keep).chain(&options.within);
+        let is_there_twice = |path: &&FieldPath| names.iter().filter(|name| *name == path.as_str()).count() > 1;
+        if let Some(path) = wanted.find(is_there_twice) {
+            return Err(Error::new(format!("several columns are called {:?}", path.as_str()))
+                .advise("which of them is meant cannot be told; rename the others"));
+        }
         let find = |path: &FieldPath| names.iter().position(|name| name == path.as_str());
         let demand = |path: &FieldPath, flag: &str| {
             find(path).ok_or_else(|| {
@@ -318,6 +324,16 @@ mod tests {
         assert!(parsed.bad[1].error.to_string().contains("never closed"));
         let error = Columns::find(b"id,txt", b',', &ReadOptions::default()).unwrap_err();
         assert!(error.to_string().contains("\"txt\""), "{error}");
+    }
+
+    #[test]
+    fn a_column_that_is_there_twice_is_refused_where_it_is_wanted() {
+        let find = |header: &str| Columns::find(header.as_bytes(), b',', &ReadOptions::default());
+        for header in ["id,text,\"text\"", "id,text,more,id"] {
+            let error = find(header).map(drop).unwrap_err();
+            assert!(error.to_string().contains("several columns are called"), "{header}: {error}");
+        }
+        assert!(find("id,more,text,more").is_ok());
     }
 
     #[test]
