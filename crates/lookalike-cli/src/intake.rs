@@ -96,8 +96,7 @@ pub(crate) fn read(
     };
     note_passed_over(&arguments.passed_over()?, progress);
     if of_outputs > 0 {
-        progress
-            .note(&format!("passed over: {of_outputs} files in the output folder, which is inside of what is read"));
+        progress.note(&format!("passed over in folders, as they are in the output folder: {of_outputs}"));
     }
     old.extend(index.as_ref().map(|index| index.input.clone()));
     let read_besides = templates(arguments, &resources.tmp())?.into_iter().chain(old.iter().cloned());
