@@ -69,12 +69,13 @@ impl Estimate {
         } else {
             Bytes(self.memory).to_string()
         };
+        let threads = if threads == 1 { "one thread".to_owned() } else { format!("{threads} threads") };
         let work = if self.least_memory < self.memory { Bytes(self.work_files) } else { Bytes(0) };
         format!(
             "for        {} records, {} in all\n\
              memory     {memory}\n\
              disk       {work} for work files if there are any, {} for the output at most\n\
-             time       about {} with {threads} threads; one core shingles and sketches {:.0} MB/s, measured just now",
+             time       about {} with {threads}; one core shingles and sketches {:.0} MB/s, measured just now",
             self.records,
             Bytes(self.bytes),
             Bytes(self.output),

@@ -13,6 +13,7 @@ use crate::interrupt;
 use crate::memory::Budget;
 use crate::names::{Records, Stretch};
 use crate::progress::Progress;
+use crate::skipped;
 
 /// Memory for the segment that a thread fills: fewer and larger segments are quicker to search.
 const MOST_SEGMENT_BYTES: u64 = 512 << 20;
@@ -43,6 +44,7 @@ pub(crate) fn load(index: &mut Index, reader: &Reader, budget: &Budget, progress
     stretches.sort_by_key(|(order, _)| *order);
     let stretches = stretches.into_iter().map(|(_, stretch)| stretch).collect();
     let records = Records::new(reader.inputs().to_vec(), 0, stretches);
+    skipped::refuse_if_all(&records, records.len() == 0)?;
     check_places(&index.snapshot(), &records, (0..records.len()).filter(|record| records.is_called_by_place(*record)))?;
     let replaced = adopt(index, loaded, |record| records.name(record), None, progress).map_err(|error| {
         // If it is for an id that stands twice, say where.

@@ -71,10 +71,13 @@ impl Budget {
         let bytes = asked.map_or_else(default_memory, |asked| asked.0);
         let budget = Self { bytes, threads: threads as u64 };
         if bytes < budget.least(0, 0) {
+            let least = Bytes(budget.least(0, 0).next_multiple_of(MIB));
+            if threads == 1 {
+                bail!("{} of memory are too little; allow at least {least} with --memory", Bytes(bytes));
+            }
             bail!(
-                "{} of memory are too little for {threads} threads; allow at least {} with --memory, or fewer threads with -j",
-                Bytes(bytes),
-                Bytes(budget.least(0, 0).next_multiple_of(MIB))
+                "{} of memory are too little for {threads} threads; allow at least {least} with --memory, or fewer threads with -j",
+                Bytes(bytes)
             );
         }
         Ok(budget)

@@ -26,9 +26,11 @@ pub(crate) fn list(skipped: &[String], all: &str, progress: &Progress) {
 
 /// Refuses records of which none is good: that can only be a mistake.
 pub(crate) fn refuse_if_all(records: &Records, is_none_good: bool) -> Result<()> {
-    match records.bad().next() {
-        Some(bad) if is_none_good => {
-            bail!("none of the {} records can be used; the first: {}", records.bad().count(), bad.error)
+    let mut bad = records.bad();
+    match (bad.next(), bad.count()) {
+        (Some(only), 0) if is_none_good => bail!("the only record cannot be used: {}", only.error),
+        (Some(first), others) if is_none_good => {
+            bail!("none of the {} records can be used; the first: {}", others + 1, first.error)
         }
         _ => Ok(()),
     }

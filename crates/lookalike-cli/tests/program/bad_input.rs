@@ -376,8 +376,14 @@ fn every_command_lists_what_it_skips() {
     let run = folder.run("query seen.idx in.jsonl --on-error skip --json");
     let summary: serde_json::Value = serde_json::from_str(run.stderr.trim()).unwrap();
     assert_eq!((&summary["records"], &summary["bad"]), (&1.into(), &1.into()), "{summary}");
-    for command in ["query seen.idx bad.jsonl", "sources essay.txt --against bad.jsonl"] {
+    for command in [
+        "query seen.idx bad.jsonl",
+        "sources essay.txt --against bad.jsonl",
+        "index add seen.idx bad.jsonl",
+        "index build none.idx bad.jsonl",
+    ] {
         let command = format!("{command} --on-error skip");
-        refused(&folder, &command, &["none of the 1 records can be used", "bad.jsonl"]);
+        refused(&folder, &command, &["the only record cannot be used", "bad.jsonl, record 1"]);
     }
+    assert!(!folder.path("none.idx").exists(), "there is no index of nothing");
 }
