@@ -106,7 +106,10 @@ impl Lowering<'_> {
             }
         });
         let hashes = &hashes[..taken];
-        hashes.iter().try_for_each(|hash| fitting(self.permutations.scheme(), *hash).map(drop))?;
+        // All bits of all hashes tell at once whether one of them is too wide.
+        if fitting(self.permutations.scheme(), hashes.iter().fold(0, |all, hash| all | hash)).is_err() {
+            hashes.iter().try_for_each(|hash| fitting(self.permutations.scheme(), *hash).map(drop))?;
+        }
         if taken > 0 {
             self.permutations.lower(hashes, self.slots());
         }

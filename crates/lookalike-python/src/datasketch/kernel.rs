@@ -3,86 +3,223 @@
 
 /// Lowers each slot to the least value that its permutation gives any of the hashes:
 /// `(hashes, multipliers, addends, slots)`, the last three equally long.
-pub(super) type Kernel<T> = fn(&[T], &[T], &[T], &mut [T]);
+pub(super) type Kernel<T> = fn(&[u64], &[T], &[T], &mut [T]);
 
 /// 2^61 - 1, the modulus of the scheme "legacy".
 const MERSENNE_PRIME: u64 = (1 << 61) - 1;
 /// The scheme "legacy" keeps so many bits of a value.
 const LEGACY_MASK: u64 = (1 << 32) - 1;
 
-/// The finalizer of MurmurHash3 for 32 bits, which datasketch mixes hashes with before they are permuted.
-#[inline(always)]
-pub(super) fn mix32(mut hash: u32) -> u32 {
-    hash ^= hash >> 16;
-    hash = hash.wrapping_mul(0x85EB_CA6B);
-    hash ^= hash >> 13;
-    hash = hash.wrapping_mul(0xC2B2_AE35);
-    hash ^ (hash >> 16)
+/// A permutation scheme, in a form that vector units like.
+trait Permute {
+    type Number: Copy + Default;
+
+    /// What is permuted in place of a hash.
+    fn mixed(hash: u64) -> Self::Number;
+
+    /// What stands for an addend in [`Permute::permuted`].
+    fn prepared(addend: Self::Number) -> Self::Number;
+
+    /// What stands for the value that a permutation gives a mixed hash.
+    fn permuted(mixed: Self::Number, multiplier: Self::Number, prepared: Self::Number) -> Self::Number;
+
+    /// What stands for a value, and back again.
+    fn turned(value: Self::Number) -> Self::Number;
+
+    /// What stands for the lesser of two values.
+    fn lesser(left: Self::Number, right: Self::Number) -> Self::Number;
 }
 
-/// The finalizer of MurmurHash3 for 64 bits.
+/// `a * h + b` in 32 bits.
+struct Affine32;
+
+impl Permute for Affine32 {
+    type Number = u32;
+
+    /// The finalizer of MurmurHash3 for 32 bits.
+    #[inline(always)]
+    fn mixed(hash: u64) -> u32 {
+        let mut hash = hash as u32;
+        hash ^= hash >> 16;
+        hash = hash.wrapping_mul(0x85EB_CA6B);
+        hash ^= hash >> 13;
+        hash = hash.wrapping_mul(0xC2B2_AE35);
+        hash ^ (hash >> 16)
+    }
+
+    #[inline(always)]
+    fn prepared(addend: u32) -> u32 {
+        addend
+    }
+
+    #[inline(always)]
+    fn permuted(mixed: u32, multiplier: u32, prepared: u32) -> u32 {
+        multiplier.wrapping_mul(mixed).wrapping_add(prepared)
+    }
+
+    #[inline(always)]
+    fn turned(value: u32) -> u32 {
+        value
+    }
+
+    #[inline(always)]
+    fn lesser(left: u32, right: u32) -> u32 {
+        left.min(right)
+    }
+}
+
+/// AVX2 has no comparison of 64 bits without a sign. With the sign turned over, those with a sign give the same order.
 #[inline(always)]
-pub(super) fn mix64(mut hash: u64) -> u64 {
-    hash ^= hash >> 33;
-    hash = hash.wrapping_mul(0xFF51_AFD7_ED55_8CCD);
-    hash ^= hash >> 33;
-    hash = hash.wrapping_mul(0xC4CE_B9FE_1A85_EC53);
-    hash ^ (hash >> 33)
+fn turn_sign(value: u64) -> u64 {
+    value ^ (1 << 63)
 }
 
 #[inline(always)]
-fn affine32(hash: u32, multiplier: u32, addend: u32) -> u32 {
-    multiplier.wrapping_mul(hash).wrapping_add(addend)
+fn lesser_signed(left: u64, right: u64) -> u64 {
+    if (right as i64) < (left as i64) { right } else { left }
 }
 
-#[inline(always)]
-fn affine64(hash: u64, multiplier: u64, addend: u64) -> u64 {
-    multiplier.wrapping_mul(hash).wrapping_add(addend)
+/// `a * h + b` in 64 bits.
+struct Affine64;
+
+impl Permute for Affine64 {
+    type Number = u64;
+
+    /// The finalizer of MurmurHash3 for 64 bits.
+    #[inline(always)]
+    fn mixed(mut hash: u64) -> u64 {
+        hash ^= hash >> 33;
+        hash = hash.wrapping_mul(0xFF51_AFD7_ED55_8CCD);
+        hash ^= hash >> 33;
+        hash = hash.wrapping_mul(0xC4CE_B9FE_1A85_EC53);
+        hash ^ (hash >> 33)
+    }
+
+    /// The sign of the sum is turned over with that of the addend.
+    #[inline(always)]
+    fn prepared(addend: u64) -> u64 {
+        turn_sign(addend)
+    }
+
+    #[inline(always)]
+    fn permuted(mixed: u64, multiplier: u64, prepared: u64) -> u64 {
+        multiplier.wrapping_mul(mixed).wrapping_add(prepared)
+    }
+
+    #[inline(always)]
+    fn turned(value: u64) -> u64 {
+        turn_sign(value)
+    }
+
+    #[inline(always)]
+    fn lesser(left: u64, right: u64) -> u64 {
+        lesser_signed(left, right)
+    }
 }
 
-/// The product wraps at 64 bits before the modulus is taken: that is what numpy computes, and so what sketches hold.
-#[inline(always)]
-fn legacy(hash: u64, multiplier: u64, addend: u64) -> u64 {
-    let wrapped = multiplier.wrapping_mul(hash).wrapping_add(addend);
-    let folded = (wrapped & MERSENNE_PRIME) + (wrapped >> 61);
-    let reduced = if folded >= MERSENNE_PRIME { folded - MERSENNE_PRIME } else { folded };
-    reduced & LEGACY_MASK
+/// What datasketch did before version 2.
+struct Legacy;
+
+impl Permute for Legacy {
+    type Number = u64;
+
+    #[inline(always)]
+    fn mixed(hash: u64) -> u64 {
+        hash
+    }
+
+    #[inline(always)]
+    fn prepared(addend: u64) -> u64 {
+        addend
+    }
+
+    /// The product wraps at 64 bits before the modulus is taken: that is what numpy computes, and so what sketches hold.
+    #[inline(always)]
+    fn permuted(mixed: u64, multiplier: u64, prepared: u64) -> u64 {
+        let wrapped = multiplier.wrapping_mul(mixed).wrapping_add(prepared);
+        let folded = (wrapped & MERSENNE_PRIME) + (wrapped >> 61);
+        let reduced = if folded >= MERSENNE_PRIME { folded - MERSENNE_PRIME } else { folded };
+        turn_sign(reduced & LEGACY_MASK)
+    }
+
+    #[inline(always)]
+    fn turned(value: u64) -> u64 {
+        turn_sign(value)
+    }
+
+    #[inline(always)]
+    fn lesser(left: u64, right: u64) -> u64 {
+        lesser_signed(left, right)
+    }
 }
 
-/// The loop that all kernels share. A block of slots stays in registers while all hashes pass by.
+/// What all kernels share. Hashes are mixed in here because the vector units are good at that, too.
 #[inline(always)]
-fn lower<T: Copy + Ord, const LANES: usize>(
-    hashes: &[T],
-    multipliers: &[T],
-    addends: &[T],
-    slots: &mut [T],
-    permuted: impl Fn(T, T, T) -> T,
+fn lower<S: Permute, const LANES: usize>(
+    hashes: &[u64],
+    multipliers: &[S::Number],
+    addends: &[S::Number],
+    slots: &mut [S::Number],
+) {
+    /// So many hashes are mixed at a time, on the stack.
+    const AT_ONCE: usize = 256;
+    if let [hash] = hashes {
+        return lower_by_one::<S>(S::mixed(*hash), multipliers, addends, slots);
+    }
+    let mut block = [S::Number::default(); AT_ONCE];
+    for hashes in hashes.chunks(AT_ONCE) {
+        let block = &mut block[..hashes.len()];
+        block.iter_mut().zip(hashes).for_each(|(place, hash)| *place = S::mixed(*hash));
+        lower_by_mixed::<S, LANES>(block, multipliers, addends, slots);
+    }
+}
+
+/// The innermost loop. A block of slots stays in registers while all hashes pass by.
+#[inline(always)]
+fn lower_by_mixed<S: Permute, const LANES: usize>(
+    hashes: &[S::Number],
+    multipliers: &[S::Number],
+    addends: &[S::Number],
+    slots: &mut [S::Number],
 ) {
     let (multipliers, addends) = (&multipliers[..slots.len()], &addends[..slots.len()]);
     let whole = slots.len() - slots.len() % LANES;
     for at in (0..whole).step_by(LANES) {
-        let (multipliers, addends) = (&multipliers[at..at + LANES], &addends[at..at + LANES]);
-        let mut least = [multipliers[0]; LANES];
-        least.copy_from_slice(&slots[at..at + LANES]);
+        let (multipliers, slots) = (&multipliers[at..at + LANES], &mut slots[at..at + LANES]);
+        let (mut prepared, mut least) = ([S::Number::default(); LANES], [S::Number::default(); LANES]);
+        for lane in 0..LANES {
+            (prepared[lane], least[lane]) = (S::prepared(addends[at + lane]), S::turned(slots[lane]));
+        }
         for hash in hashes {
             for lane in 0..LANES {
-                least[lane] = least[lane].min(permuted(*hash, multipliers[lane], addends[lane]));
+                least[lane] = S::lesser(least[lane], S::permuted(*hash, multipliers[lane], prepared[lane]));
             }
         }
-        slots[at..at + LANES].copy_from_slice(&least);
+        slots.iter_mut().zip(least).for_each(|(slot, least)| *slot = S::turned(least));
     }
-    for at in whole..slots.len() {
-        for hash in hashes {
-            slots[at] = slots[at].min(permuted(*hash, multipliers[at], addends[at]));
-        }
+    for hash in hashes {
+        lower_by_one::<S>(*hash, &multipliers[whole..], &addends[whole..], &mut slots[whole..]);
+    }
+}
+
+#[inline(always)]
+fn lower_by_one<S: Permute>(
+    hash: S::Number,
+    multipliers: &[S::Number],
+    addends: &[S::Number],
+    slots: &mut [S::Number],
+) {
+    for ((slot, multiplier), addend) in slots.iter_mut().zip(multipliers).zip(addends) {
+        let permuted = S::permuted(hash, *multiplier, S::prepared(*addend));
+        *slot = S::turned(S::lesser(S::turned(*slot), permuted));
     }
 }
 
 /// One scheme's kernel for each kind of CPU. A block has as many lanes as stay in the registers of that CPU together with
 /// their multipliers and addends.
 macro_rules! kernels {
-    ($scheme:ident, $number:ty, $permuted:path, $portable:literal, $avx2:literal, $avx512:literal) => {
-        pub(super) mod $scheme {
+    ($module:ident, $scheme:ty, $number:ty, $portable:literal, $avx2:literal, $avx512:literal) => {
+        pub(super) mod $module {
             use super::*;
 
             /// The fastest kernel that this CPU runs.
@@ -99,8 +236,8 @@ macro_rules! kernels {
                 portable
             }
 
-            fn portable(hashes: &[$number], multipliers: &[$number], addends: &[$number], slots: &mut [$number]) {
-                lower::<_, $portable>(hashes, multipliers, addends, slots, $permuted);
+            fn portable(hashes: &[u64], multipliers: &[$number], addends: &[$number], slots: &mut [$number]) {
+                lower::<$scheme, $portable>(hashes, multipliers, addends, slots);
             }
 
             #[cfg(target_arch = "x86_64")]
@@ -109,7 +246,7 @@ macro_rules! kernels {
                 use super::*;
 
                 pub(super) fn avx512(
-                    hashes: &[$number],
+                    hashes: &[u64],
                     multipliers: &[$number],
                     addends: &[$number],
                     slots: &mut [$number],
@@ -119,7 +256,7 @@ macro_rules! kernels {
                 }
 
                 pub(super) fn avx2(
-                    hashes: &[$number],
+                    hashes: &[u64],
                     multipliers: &[$number],
                     addends: &[$number],
                     slots: &mut [$number],
@@ -129,22 +266,22 @@ macro_rules! kernels {
                 }
 
                 #[target_feature(enable = "avx512f,avx512dq")]
-                fn in_avx512(hashes: &[$number], multipliers: &[$number], addends: &[$number], slots: &mut [$number]) {
-                    lower::<_, $avx512>(hashes, multipliers, addends, slots, $permuted);
+                fn in_avx512(hashes: &[u64], multipliers: &[$number], addends: &[$number], slots: &mut [$number]) {
+                    lower::<$scheme, $avx512>(hashes, multipliers, addends, slots);
                 }
 
                 #[target_feature(enable = "avx2")]
-                fn in_avx2(hashes: &[$number], multipliers: &[$number], addends: &[$number], slots: &mut [$number]) {
-                    lower::<_, $avx2>(hashes, multipliers, addends, slots, $permuted);
+                fn in_avx2(hashes: &[u64], multipliers: &[$number], addends: &[$number], slots: &mut [$number]) {
+                    lower::<$scheme, $avx2>(hashes, multipliers, addends, slots);
                 }
             }
         }
     };
 }
 
-kernels!(affine32_kernel, u32, affine32, 16, 32, 128);
-kernels!(affine64_kernel, u64, affine64, 8, 16, 64);
-kernels!(legacy_kernel, u64, legacy, 8, 16, 32);
+kernels!(affine32_kernel, Affine32, u32, 16, 32, 128);
+kernels!(affine64_kernel, Affine64, u64, 8, 8, 64);
+kernels!(legacy_kernel, Legacy, u64, 8, 8, 32);
 
 /// For weighted MinHash: the level of each dimension, and the logarithm whose least is sampled, of the logarithms of weights
 /// and what was drawn. All are equally long.

@@ -3,7 +3,8 @@
 
 use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError, PyValueError, PyZeroDivisionError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
 use super::elements::HashFunction;
 use super::hashing::Known;
@@ -78,9 +79,13 @@ impl MinHashState {
         Ok(())
     }
 
-    /// Makes another sketch equal to this one, with hash values of its own.
-    fn _copy_into(slf: &Bound<'_, Self>, target: &Bound<'_, Self>) -> PyResult<()> {
-        Self::copy_into(slf, target)
+    /// A sketch of its own with the same state.
+    fn copy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+        let class = CLASS.import(slf.py(), "lookalike.datasketch.minhash", "MinHash")?;
+        let made = class.call_method1(pyo3::intern!(slf.py(), "__new__"), (class,))?.cast_into()?;
+        Self::copy_into(slf, &made)?;
+        Ok(made)
     }
 
     /// The least values so far, as an array of numpy.
@@ -336,7 +341,7 @@ impl MinHashState {
     /// There is no code for GPUs here: what insists on one is refused.
     fn refuse_gpu(slf: &Bound<'_, Self>) -> PyResult<()> {
         match &slf.borrow().gpu_mode {
-            Some(mode) if mode.bind(slf.py()).eq("always")? => Err(PyRuntimeError::new_err(
+            Some(mode) if mode.bind(slf.py()).eq(pyo3::intern!(slf.py(), "always"))? => Err(PyRuntimeError::new_err(
                 "gpu_mode='always' asks for a GPU, which is not used here; take 'detect' or 'disable'",
             )),
             _ => Ok(()),

@@ -199,29 +199,16 @@ impl Permutations {
     /// Lowers the slots by some hashes, which must fit into the scheme's width.
     #[inline]
     pub(super) fn lower(&self, hashes: &[u64], slots: &mut Numbers) {
-        /// So many hashes are narrowed at a time, on the stack.
-        const AT_ONCE: usize = 128;
         match (&self.multipliers, &self.addends, slots) {
             (Numbers::Narrow(multipliers), Numbers::Narrow(addends), Numbers::Narrow(slots)) => {
-                let lower = kernel::affine32_kernel::fastest();
-                let mut mixed = [0; AT_ONCE];
-                for hashes in hashes.chunks(AT_ONCE) {
-                    let mixed = &mut mixed[..hashes.len()];
-                    mixed.iter_mut().zip(hashes).for_each(|(mixed, hash)| *mixed = kernel::mix32(*hash as u32));
-                    lower(mixed, multipliers, addends, slots);
-                }
+                kernel::affine32_kernel::fastest()(hashes, multipliers, addends, slots);
             }
             (Numbers::Wide(multipliers), Numbers::Wide(addends), Numbers::Wide(slots)) => {
-                if self.scheme == Scheme::Legacy {
-                    return kernel::legacy_kernel::fastest()(hashes, multipliers, addends, slots);
-                }
-                let lower = kernel::affine64_kernel::fastest();
-                let mut mixed = [0; AT_ONCE];
-                for hashes in hashes.chunks(AT_ONCE) {
-                    let mixed = &mut mixed[..hashes.len()];
-                    mixed.iter_mut().zip(hashes).for_each(|(mixed, hash)| *mixed = kernel::mix64(*hash));
-                    lower(mixed, multipliers, addends, slots);
-                }
+                let lower = match self.scheme {
+                    Scheme::Legacy => kernel::legacy_kernel::fastest(),
+                    _ => kernel::affine64_kernel::fastest(),
+                };
+                lower(hashes, multipliers, addends, slots);
             }
             _ => unreachable!("numbers of one scheme have one width"),
         }

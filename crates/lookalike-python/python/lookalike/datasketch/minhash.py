@@ -86,12 +86,6 @@ class MinHash(_native.MinHashState):
         """A copy of the hash values, as an array of numpy."""
         return copy.copy(self.hashvalues)
 
-    def copy(self) -> MinHash:
-        """A sketch of its own with the same state."""
-        made = MinHash.__new__(MinHash)
-        self._copy_into(made)
-        return made
-
     def __eq__(self, other: object) -> bool:
         return (
             type(self) is type(other)
