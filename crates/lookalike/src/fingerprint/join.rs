@@ -1,5 +1,6 @@
 //! All pairs in which one text is contained in another, among those that share a selected shingle.
 
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
@@ -14,7 +15,12 @@ use crate::shingle::sort_distinct;
 use crate::verify::{Edge, Likeness, similarities};
 use crate::watch::{Watch, check_cancelled};
 
+/// About so many pairs are held at the most until they are compared. Fewer of them in memory means that more texts are read several
+/// times.
+const PAIRS_AT_ONCE: u64 = if cfg!(test) { 1 << 11 } else { 1 << 24 };
+
 /// What was found, and what it took.
+#[derive(Default)]
 pub(crate) struct Contained {
     /// The pairs that are alike: the left one is contained in the right one. In ascending order.
     pub(crate) edges: Vec<Edge>,
@@ -37,15 +43,26 @@ pub(crate) fn find_contained(
 ) -> Result<Contained> {
     let inverted = Inverted::new(collection, classes, selection, watch)?;
     check_cancelled(watch)?;
-    let found = inverted.candidates(collection, classes, rule, threshold, watch)?;
-    let alike = similarities(collection, classes, &found.pairs, Likeness::Containment, watch)?;
-    let edges = found.pairs.iter().zip(alike).filter(|(_, similarity)| *similarity >= threshold);
-    Ok(Contained {
-        edges: edges.map(|((left, right), similarity)| Edge { left: *left, right: *right, similarity }).collect(),
-        candidates: found.pairs.len() as u64,
-        bounded_lists: inverted.bounded_lists(rule),
-        bounded_comparisons: found.bounded,
-    })
+    let mut contained = Contained { bounded_lists: inverted.bounded_lists(rule), ..Contained::default() };
+    let parts = inverted.parts(rule, PAIRS_AT_ONCE);
+    for part in &parts {
+        let found = inverted.candidates(collection, classes, part.clone(), rule, threshold, watch)?;
+        let alike = similarities(collection, classes, &found.pairs, Likeness::Containment, watch)?;
+        let edges = found.pairs.iter().zip(alike).filter(|(_, similarity)| *similarity >= threshold);
+        contained.edges.extend(edges.map(|((left, right), similarity)| Edge {
+            left: *left,
+            right: *right,
+            similarity,
+        }));
+        contained.candidates += found.pairs.len() as u64;
+        contained.bounded_comparisons += found.bounded;
+    }
+    if parts.len() > 1 {
+        // Two classes may meet in two parts, if each has shingles that are selected only in the other.
+        contained.edges.par_sort_unstable_by_key(|edge| (edge.left, edge.right));
+        contained.edges.dedup_by_key(|edge| (edge.left, edge.right));
+    }
+    Ok(contained)
 }
 
 /// For each selected shingle, the classes that have it.
@@ -73,8 +90,12 @@ impl Inverted {
     fn new(collection: &Collection<'_>, classes: &Classes, selection: Selection, watch: &dyn Watch) -> Result<Self> {
         let mut sizes = vec![0; classes.len()];
         let mut entries = Vec::new();
-        let pieces =
-            for_each_class(collection, classes, watch, |class, shingles, (selected, sizes): &mut Selected| {
+        let pieces = for_each_class(
+            collection,
+            classes,
+            0..classes.len() as u32,
+            watch,
+            |class, shingles, (selected, sizes): &mut Selected| {
                 let mut buffer = Vec::new();
                 selection.append(shingles, &mut buffer);
                 buffer.sort_unstable();
@@ -83,7 +104,8 @@ impl Inverted {
                 buffer.clear();
                 buffer.extend_from_slice(shingles);
                 sizes.push((class, sort_distinct(&mut buffer) as u32));
-            })?;
+            },
+        )?;
         for (mut selected, counted) in pieces {
             entries.append(&mut selected);
             counted.into_iter().for_each(|(class, size)| sizes[class as usize] = size);
@@ -114,38 +136,72 @@ impl Inverted {
         lists.filter(|list| rule.lefts(list.len()) < list.len()).count() as u64
     }
 
-    /// The pairs of a class and another one that has one of its shingles selected, in ascending order, as far as the right
-    /// one is large enough to hold the left one.
+    /// All classes in parts, each of which meets others in about as many pairs as are held at once.
+    fn parts(&self, rule: BucketRule, pairs_at_once: u64) -> Vec<Range<u32>> {
+        let classes = self.sizes.len() as u64;
+        let mut meets = vec![0; self.sizes.len()];
+        for list in self.entries.chunk_by(|left, right| left.0 == right.0) {
+            let looked_at = rule.lefts(list.len()) as u64;
+            list.iter().for_each(|(_, class)| meets[*class as usize] += looked_at);
+        }
+        let (mut parts, mut start, mut pairs) = (Vec::new(), 0, 0);
+        for (class, others) in (0..).zip(meets) {
+            // A pair is looked at both ways.
+            let more = 2 * others.min(classes);
+            if pairs + more > pairs_at_once && class > start {
+                parts.push(start..class);
+                (start, pairs) = (class, 0);
+            }
+            pairs += more;
+        }
+        parts.push(start..classes as u32);
+        parts
+    }
+
+    /// The pairs of one of these classes and another one that has one of its shingles selected, in ascending order, as far as
+    /// the right one is large enough to hold the left one.
     fn candidates(
         &self,
         collection: &Collection<'_>,
         classes: &Classes,
+        part: Range<u32>,
         rule: BucketRule,
         threshold: f64,
         watch: &dyn Watch,
     ) -> Result<Candidates> {
-        let pieces = for_each_class(collection, classes, watch, |class, shingles, found: &mut Candidates| {
-            watch.advance(1);
-            let mut shingles = shingles.to_vec();
-            let distinct = sort_distinct(&mut shingles);
-            shingles.truncate(distinct);
-            let mut others: Vec<u32> = Vec::new();
-            for shingle in shingles {
-                let list = self.with(shingle);
-                let looked_at = rule.lefts(list.len());
-                found.bounded += (list.len() - looked_at) as u64;
-                others.extend(list[..looked_at].iter().map(|(_, other)| *other));
-            }
-            others.sort_unstable();
-            others.dedup();
-            others.retain(|other| *other != class && classes.may_pair(class, *other));
-            let both_ways = others.into_iter().flat_map(|other| [(class, other), (other, class)]);
-            let could_hold = |(left, right): &(u32, u32)| {
-                let size = |class: u32| f64::from(self.sizes[class as usize]);
-                size(*right) >= (threshold * size(*left)).floor()
-            };
-            found.pairs.extend(both_ways.filter(could_hold));
-        })?;
+        let pieces =
+            for_each_class(collection, classes, part.clone(), watch, |class, shingles, found: &mut Candidates| {
+                watch.advance(1);
+                let mut shingles = shingles.to_vec();
+                let distinct = sort_distinct(&mut shingles);
+                shingles.truncate(distinct);
+                let (mut others, mut met): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
+                for shingle in shingles {
+                    let list = self.with(shingle);
+                    let looked_at = rule.lefts(list.len());
+                    found.bounded += (list.len() - looked_at) as u64;
+                    let list = &list[..looked_at];
+                    others.extend(list.iter().map(|(_, other)| *other));
+                    // In an earlier part, those who have this shingle selected have met this class by it.
+                    if list.first().is_some_and(|(_, first)| *first < part.start)
+                        && list.binary_search_by_key(&class, |(_, other)| *other).is_ok()
+                    {
+                        met.extend(list.iter().map(|(_, other)| *other).take_while(|other| *other < part.start));
+                    }
+                }
+                for classes in [&mut others, &mut met] {
+                    classes.sort_unstable();
+                    classes.dedup();
+                }
+                let is_new = |other: u32| other != class && met.binary_search(&other).is_err();
+                others.retain(|other| is_new(*other) && classes.may_pair(class, *other));
+                let both_ways = others.into_iter().flat_map(|other| [(class, other), (other, class)]);
+                let could_hold = |(left, right): &(u32, u32)| {
+                    let size = |class: u32| f64::from(self.sizes[class as usize]);
+                    size(*right) >= (threshold * size(*left)).floor()
+                };
+                found.pairs.extend(both_ways.filter(could_hold));
+            })?;
         check_cancelled(watch)?;
         let mut all = Candidates::default();
         for mut piece in pieces {
@@ -159,14 +215,15 @@ impl Inverted {
     }
 }
 
-/// Shows every class with its shingles, in the order of the text; what is made of each run of records comes back.
+/// Shows each of these classes with its shingles, in the order of the text; what is made of each run of records comes back.
 fn for_each_class<T: Default + Send>(
     collection: &Collection<'_>,
     classes: &Classes,
+    shown: Range<u32>,
     watch: &dyn Watch,
     show: impl Fn(u32, &[u64], &mut T) + Sync,
 ) -> Result<Vec<T>> {
-    let (records, order) = classes.by_representative(0..classes.len() as u32);
+    let (records, order) = classes.by_representative(shown);
     let made: Mutex<Vec<T>> = Mutex::default();
     collection.supply(&records, &|first, lists| {
         let mut one = T::default();
@@ -184,4 +241,30 @@ fn for_each_class<T: Default + Send>(
         Ok(())
     })?;
     Ok(made.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fingerprint::Selection;
+    use crate::hash::SplitMix;
+    use crate::settings::{Measure, Settings};
+
+    /// Letters of one form, each with words of its own at the end, and some with only the beginning.
+    #[test]
+    fn pairs_are_the_same_if_they_are_found_in_parts() {
+        let mut random = SplitMix(7);
+        let form: Vec<String> = (0..40).map(|at| format!("form{at}")).collect();
+        let letters: Vec<String> = (0..150)
+            .map(|letter| {
+                let common = form.len() - random.next() as usize % 20;
+                let own: Vec<String> = (0..random.next() % 12).map(|at| format!("own{letter}x{at}")).collect();
+                format!("{} {}", form[..common].join(" "), own.join(" "))
+            })
+            .collect();
+        let settings = Settings::new(0.8).measure(Measure::Containment);
+        let pairs = |settings: Settings| settings.plan().unwrap().run(&letters).unwrap().pairs().collect::<Vec<_>>();
+        let found = pairs(settings.clone().fingerprints(Selection::Modulo(1)));
+        assert!(found.len() > 1_000);
+        assert_eq!(found, pairs(settings.exact(true)));
+    }
 }
