@@ -10,6 +10,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::sync::mpsc;
 
+use memmap2::MmapMut;
+
 use crate::parsed::RawSpan;
 use crate::read_ahead::{BYTES_AHEAD, read_ahead};
 
@@ -25,6 +27,8 @@ const ROUNDS: usize = 2;
 const LARGE: u64 = 1 << 25;
 /// Past the cache, memory and positions must be multiples of this.
 const ALIGNMENT: usize = 1 << 12;
+/// Huge pages are so large. Memory that consists of them goes to the disk in a few long pieces instead of very many short ones.
+const HUGE_PAGE: usize = 1 << 21;
 
 /// Copies the first `length` bytes of `source`, but for what is left out, to `target`.
 pub(crate) fn copy_all_but(
@@ -39,7 +43,7 @@ pub(crate) fn copy_all_but(
 
 fn copy_small(mut stretches: Stretches<'_, impl Iterator<Item = RawSpan>>, target: &File) -> io::Result<()> {
     let mut target = Target { file: target, is_direct: false };
-    let mut round = Round::new(ROUND_BYTES);
+    let mut round = Round::new(ROUND_BYTES)?;
     loop {
         stretches.read(&mut round)?;
         if round.bytes().is_empty() {
@@ -57,7 +61,7 @@ fn copy_large(mut stretches: Stretches<'_, impl Iterator<Item = RawSpan> + Send>
         let (empty, emptied) = mpsc::channel::<Round>();
         // Nobody is told if the other thread has stopped: then it has failed, and says so itself.
         for _ in 0..ROUNDS {
-            let _ = empty.send(Round::new(round_bytes));
+            let _ = empty.send(Round::new(round_bytes)?);
         }
         scope.spawn(move || {
             for mut round in emptied {
@@ -79,16 +83,24 @@ fn copy_large(mut stretches: Stretches<'_, impl Iterator<Item = RawSpan> + Send>
 
 /// Memory for a round, aligned.
 struct Round {
-    memory: Vec<u8>,
+    memory: MmapMut,
     start: usize,
+    size: usize,
     filled: usize,
 }
 
 impl Round {
-    fn new(size: usize) -> Self {
-        let memory = vec![0; size + ALIGNMENT];
-        let start = memory.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
-        Self { memory, start, filled: 0 }
+    fn new(size: usize) -> io::Result<Self> {
+        // What is never touched takes no memory.
+        let alignment = if size < HUGE_PAGE { ALIGNMENT } else { HUGE_PAGE };
+        let memory = MmapMut::map_anon(size + alignment)?;
+        let start = memory.as_ptr().align_offset(alignment).min(alignment);
+        #[cfg(target_os = "linux")]
+        if size >= HUGE_PAGE {
+            // Small pages do as well.
+            let _ = memory.advise_range(memmap2::Advice::HugePage, start, size);
+        }
+        Ok(Self { memory, start, size, filled: 0 })
     }
 
     fn bytes(&self) -> &[u8] {
@@ -96,8 +108,7 @@ impl Round {
     }
 
     fn room(&mut self) -> &mut [u8] {
-        let end = self.start + self.memory.len() - ALIGNMENT;
-        &mut self.memory[self.start + self.filled..end]
+        &mut self.memory[self.start + self.filled..self.start + self.size]
     }
 }
 
