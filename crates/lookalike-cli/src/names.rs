@@ -23,15 +23,13 @@ pub(crate) struct Stretch {
 impl Stretch {
     /// Takes out of a parsed chunk what outlives it.
     pub(crate) fn take(input: usize, parsed: &mut Parsed) -> Self {
-        let mut stretch = Self {
+        // Copies take no more room than they need, and leave the parser its buffers, which have grown to their size.
+        Self {
             input,
-            ids: std::mem::take(&mut parsed.ids),
-            raw_lengths: std::mem::take(&mut parsed.raw_lengths),
+            ids: parsed.ids.clone(),
+            raw_lengths: parsed.raw_lengths.clone(),
             bad: std::mem::take(&mut parsed.bad),
-        };
-        stretch.ids.shrink();
-        stretch.raw_lengths.shrink_to_fit();
-        stretch
+        }
     }
 
     /// The items of an index, which stands among the inputs.

@@ -57,8 +57,8 @@ impl Classes {
             order.iter().map(|record| (class_of[*record as usize], *record)).filter(|(class, _)| *class != NONE)
         });
         let old = collection.old();
-        let only_old =
-            (0..classes).map(|class| members.of(class).iter().all(|record| (*record as usize) < old)).collect();
+        let is_old = |record: &u32| (*record as usize) < old;
+        let only_old = (0..classes).map(|class| old > 0 && members.of(class).iter().all(is_old)).collect();
         Ok(Self { order, class_of, members, only_old, old })
     }
 
@@ -121,6 +121,9 @@ impl Classes {
     pub(crate) fn count_pairs(&self, across: impl Iterator<Item = (u32, u32)>, measure: Measure) -> u64 {
         let old_and_new = |class: u32| {
             let members = self.members(class);
+            if self.old == 0 {
+                return (0, members.len() as u64);
+            }
             let old = members.iter().filter(|record| (**record as usize) < self.old).count() as u64;
             (old, members.len() as u64 - old)
         };

@@ -57,7 +57,9 @@ impl<'a> EarlyDecisions<'a> {
 
     /// Whether a class is kept whatever it is like.
     pub(crate) fn is_old(&self, classes: &Classes, class: u32) -> bool {
-        (classes.representative(class) as usize) < classes.records().1
+        let old = classes.records().1;
+        // Mostly there are none, and the class need not be looked up.
+        old > 0 && (classes.representative(class) as usize) < old
     }
 
     /// Decides the classes before `behind`. These are the pairs, by Jaccard, whose right one is among those that were not
