@@ -215,15 +215,15 @@ fn check_shape(fields: usize, row: &str, end: RowEnd, columns: &Columns) -> Resu
         format!("a quoted field is never closed, so that the rest of the file ({} lines) counts as this row", lines())
     } else if end.stray_quote {
         let what = format!("a field begins with a quote that is closed {} lines later, before more text", lines());
-        let advice = "put a field that has a quote in it in quotes, with its own quotes written twice, or leave all these lines \
-                      out with --on-error skip";
-        return Err(Error::new(what).advise(advice));
+        return Err(
+            Error::new(what).advise("put a field that has a quote in it in quotes, with its own quotes written twice")
+        );
     } else if fields != columns.count {
         format!("the row has {fields} fields and the header {}", columns.count)
     } else {
         return Ok(());
     };
-    Err(Error::new(what).advise("repair the row, or leave such rows out with --on-error skip"))
+    Err(Error::new(what).advise("repair the row"))
 }
 
 fn take_row(row: &str, number: RecordNumber, columns: &Columns, parsed: &mut Parsed) {

@@ -64,6 +64,13 @@ impl Error {
         self
     }
 
+    /// Adds that the record can be left out instead. Said where a record ends the run, not where it is left out.
+    pub(crate) fn or_leave_out(mut self) -> Self {
+        const LEAVE_OUT: &str = "leave such records out with --on-error skip";
+        let advice = self.0.advice.take();
+        self.advise(advice.map_or(LEAVE_OUT.to_owned(), |advice| format!("{advice}, or {LEAVE_OUT}")))
+    }
+
     /// Adds the file, unless the place is known already.
     pub fn at_file(self, path: &Path) -> Self {
         self.at(Place { path: path.into(), record: None, byte: None })

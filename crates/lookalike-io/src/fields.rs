@@ -92,13 +92,13 @@ impl Field {
         names.truncate(MOST_LISTED);
         let among = if names.is_empty() { String::new() } else { format!(" (the record has {})", names.join(", ")) };
         Error::new(format!("the field {:?} is missing", self.path.as_str()))
-            .advise(format!("name another with {flag}{among}, or leave such records out with --on-error skip"))
+            .advise(format!("name another with {flag}{among}"))
     }
 
     /// The error of a field that holds something else than `wanted`.
     pub(crate) fn unfit(&self, value: Value<'_>, wanted: &str, flag: &str) -> Error {
         Error::new(format!("the field {:?} is {}, not {wanted}", self.path.as_str(), value.name()))
-            .advise(format!("name another with {flag}, or leave such records out with --on-error skip"))
+            .advise(format!("name another with {flag}"))
     }
 
     /// Appends a string of the field, a slice of the `record` that was walked.
@@ -111,7 +111,7 @@ impl Field {
             found.escapes[first..].iter().map(|at| *at as usize).take_while(|at| *at < end).map(|at| at - start);
         unescape_at(escaped, inside, out).map_err(|error| {
             Error::new(format!("the field {:?} is not Unicode text: {}", self.path.as_str(), error.what))
-                .advise("repair the record, or leave such records out with --on-error skip")
+                .advise("repair the record")
         })
     }
 }

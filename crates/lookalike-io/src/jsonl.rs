@@ -70,7 +70,7 @@ fn push_set(line: &str, number: RecordNumber, fields: &Fields, batch: &mut Batch
                 Value::Literal(literal, _) => hash_item(literal.as_bytes()),
                 _ => {
                     let what = format!("the list in the field {:?} holds {}", field.path.as_str(), item.name());
-                    return Err(Error::new(what).advise("the items of a set are strings, numbers or booleans; leave such records out with --on-error skip"));
+                    return Err(Error::new(what).advise("make them strings, numbers or booleans"));
                 }
             });
             Ok(())
@@ -134,7 +134,7 @@ fn not_json(line: &str, error: JsonError) -> Error {
     if error.at == 0 && line.starts_with('[') {
         what.advise("write one object a line, for example with jq -c '.[]'")
     } else {
-        what.advise("one JSON object a line is expected; leave such lines out with --on-error skip")
+        what.advise("write one JSON object a line")
     }
 }
 

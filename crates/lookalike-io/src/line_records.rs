@@ -8,7 +8,7 @@ use memchr::memchr;
 
 use crate::error::{Error, Place, Result};
 use crate::options::OnError;
-use crate::parsed::{BadRecord, Parsed, RawSpan};
+use crate::parsed::{Parsed, RawSpan};
 
 /// A stretch of whole records, and where it stands.
 #[derive(Clone, Copy, Debug)]
@@ -96,16 +96,9 @@ impl Stretch<'_> {
     pub(crate) fn refuse(&self, record: Range<usize>, error: Error, parsed: &mut Parsed) -> Result<()> {
         let position = self.position + record.start as u64;
         let error = error.at(Place { path: self.name.into(), record: None, byte: Some(position) });
-        match self.on_error {
-            OnError::Fail => Err(error),
-            OnError::Skip => {
-                let index_in_chunk = (parsed.batch.len() + parsed.bad.len()) as u64;
-                let trailing = if record.end == self.bytes.len() { self.trailing } else { 0 };
-                let span = RawSpan { position, length: record.len() as u64 + trailing };
-                parsed.bad.push(BadRecord { index_in_chunk, span, error });
-                Ok(())
-            }
-        }
+        let trailing = if record.end == self.bytes.len() { self.trailing } else { 0 };
+        let span = RawSpan { position, length: record.len() as u64 + trailing };
+        parsed.refuse(span, error, self.on_error)
     }
 }
 
@@ -138,8 +131,7 @@ pub(crate) fn skip_blank_lines(bytes: &[u8], mut start: usize) -> usize {
 
 /// The error of bytes that are not UTF-8; `position` is the first of them in the decompressed input.
 pub(crate) fn not_utf8(position: u64) -> Error {
-    Error::new(format!("the text is not UTF-8 (at byte {position})"))
-        .advise("convert the file, for example with iconv, or leave such records out with --on-error skip")
+    Error::new(format!("the text is not UTF-8 (at byte {position})")).advise("convert the file, for example with iconv")
 }
 
 #[cfg(test)]

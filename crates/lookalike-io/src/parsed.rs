@@ -2,8 +2,9 @@
 
 use lookalike::Batch;
 
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::fields::Found;
+use crate::options::OnError;
 
 /// The records of one chunk, in input order, with their ids and where their raw bytes stand.
 ///
@@ -66,6 +67,18 @@ impl Parsed {
         self.raw_lengths.clear();
         self.bad.clear();
         self.bytes = 0;
+    }
+
+    /// Deals with a record that cannot be used.
+    pub(crate) fn refuse(&mut self, span: RawSpan, error: Error, on_error: OnError) -> Result<()> {
+        match on_error {
+            OnError::Fail => Err(error.or_leave_out()),
+            OnError::Skip => {
+                let index_in_chunk = (self.batch.len() + self.bad.len()) as u64;
+                self.bad.push(BadRecord { index_in_chunk, span, error });
+                Ok(())
+            }
+        }
     }
 }
 

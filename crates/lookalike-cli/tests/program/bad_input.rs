@@ -107,7 +107,9 @@ fn a_field_that_no_record_has() {
 fn records_of_which_none_can_be_used() {
     let folder = Folder::with("in.jsonl", GOOD.repeat(3));
     let words = ["none of the 3 records can be used", "in.jsonl, record 1", "\"body\" is missing"];
-    refused(&folder, "dedup in.jsonl --text body --on-error skip -o out.jsonl", &words);
+    let command = "dedup in.jsonl --text body --on-error skip -o out.jsonl";
+    refused(&folder, command, &words);
+    assert!(!folder.run(command).stderr.contains("--on-error"), "what is done already is no advice");
 }
 
 #[test]

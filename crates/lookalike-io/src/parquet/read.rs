@@ -11,8 +11,8 @@ use super::column::{self, Column};
 use super::file::{ParquetFile, damaged, open, without_panic};
 use super::values::{Cell, ColumnValues};
 use crate::error::{Error, Place, Result};
-use crate::options::{FieldPath, OnError, ReadOptions};
-use crate::parsed::{BadRecord, Parsed, RawSpan};
+use crate::options::{FieldPath, ReadOptions};
+use crate::parsed::{Parsed, RawSpan};
 
 /// Rows decoded at a time: few enough that their texts stay well below what an Arrow string array can hold.
 const ROWS_PER_BATCH: usize = 512;
@@ -82,14 +82,7 @@ impl ParquetFile {
                 row += 1;
                 if let Err(error) = rows.push(index, number, parsed) {
                     let error = error.at(Place { path: self.path.clone(), record: Some(row), byte: None });
-                    match options.on_error {
-                        OnError::Fail => return Err(error),
-                        OnError::Skip => {
-                            let index_in_chunk = (parsed.batch.len() + parsed.bad.len()) as u64;
-                            let span = RawSpan { position: row - 1, length: 1 };
-                            parsed.bad.push(BadRecord { index_in_chunk, span, error });
-                        }
-                    }
+                    parsed.refuse(RawSpan { position: row - 1, length: 1 }, error, options.on_error)?;
                 }
             }
         }
@@ -253,8 +246,7 @@ impl<'a> RowReader<'a> {
 fn unfit(column: &Column, cell: Option<Cell<'_>>, wanted: &str, flag: &str) -> Error {
     let name = column.names.join(".");
     let found = cell.map_or("null", Cell::name);
-    Error::new(format!("the column {name:?} is {found}, not {wanted}"))
-        .advise(format!("name another with {flag}, or leave such records out with --on-error skip"))
+    Error::new(format!("the column {name:?} is {found}, not {wanted}")).advise(format!("name another with {flag}"))
 }
 
 #[cfg(test)]
@@ -264,6 +256,7 @@ mod tests {
 
     use super::super::fixture::{self, TestResult};
     use super::*;
+    use crate::options::OnError;
 
     fn parse(path: &Path, options: &ReadOptions) -> Result<Parsed> {
         let file = ParquetFile::open(path)?;

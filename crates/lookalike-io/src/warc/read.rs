@@ -10,8 +10,8 @@ use super::record::{Fields, RawRecord, raw_records};
 use crate::charset::{self, Markup, charset_parameter};
 use crate::error::{Error, Place, Result};
 use crate::html;
-use crate::options::{FieldPath, OnError, ReadOptions};
-use crate::parsed::{BadRecord, Parsed, RawSpan};
+use crate::options::{FieldPath, ReadOptions};
+use crate::parsed::{Parsed, RawSpan};
 
 /// Adds the records in a piece of a WARC stream ([`super::WarcChunks`]) to `parsed`.
 ///
@@ -40,17 +40,9 @@ pub fn parse_piece(
         let Some(document) = document(&raw) else { continue };
         let number = number(input, position, path)?;
         if let Err(message) = document.and_then(|document| add(&raw, &document, number, options, parsed)) {
-            let error = Error::new(message)
-                .at(Place { path: path.into(), record: None, byte: Some(position) })
-                .advise("leave such records out with --on-error skip");
-            match options.on_error {
-                OnError::Fail => return Err(error),
-                OnError::Skip => {
-                    let index_in_chunk = (parsed.batch.len() + parsed.bad.len()) as u64;
-                    let span = RawSpan { position, length: raw.range.len() as u64 };
-                    parsed.bad.push(BadRecord { index_in_chunk, span, error });
-                }
-            }
+            let error = Error::new(message).at(Place { path: path.into(), record: None, byte: Some(position) });
+            let span = RawSpan { position, length: raw.range.len() as u64 };
+            parsed.refuse(span, error, options.on_error)?;
         }
     }
     parsed.bytes += bytes.len() as u64;
@@ -179,6 +171,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::options::OnError;
 
     fn record(record_type: &str, fields: &str, block: &[u8]) -> Vec<u8> {
         let header = format!(
