@@ -90,7 +90,7 @@ impl Blocks {
     }
 
     /// The classes that are loaded for a task.
-    pub(crate) fn loaded(&self, task: (u32, u32)) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn loaded(&self, task: (u32, u32)) -> impl Iterator<Item = u32> + Clone + '_ {
         (0u32..)
             .zip(&self.block_of)
             .filter(move |(_, block)| **block == task.0 || **block == task.1)

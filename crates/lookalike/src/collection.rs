@@ -23,7 +23,7 @@ use crate::work::{WorkFile, columns};
 const NEAR_BYTES: usize = 64 << 10;
 /// Files that are read at the same time.
 const FILES_AT_ONCE: usize = 64;
-/// Rows that are read at once at most.
+/// Rows that are copied or read at once at most.
 const ROWS_AT_ONCE: usize = 4096;
 
 /// All records of a run, in input order. A record is called by its index in that order.
@@ -257,22 +257,32 @@ impl<'a> Collection<'a> {
         records: &[u32],
     ) -> Result<Vec<T>> {
         let mut rows = vec![T::default(); records.len() * width];
+        // By all threads: memory that is touched for the first time is dear. What is in files is found, and read below.
+        let chunks = rows.par_chunks_mut(ROWS_AT_ONCE * width.max(1)).zip(records.par_chunks(ROWS_AT_ONCE));
+        let found = chunks.enumerate().map(|(chunk, (rows, records))| {
+            let (mut at, mut in_files) = (0, Vec::new());
+            self.for_each_part_of(records, |part, records| {
+                for record in records {
+                    let index = (record - part.first) as usize;
+                    match (part.file, &part.sketched.stored) {
+                        (Some(file), Some(stored)) => {
+                            in_files.push((file, (stored.rows.start + index, chunk * ROWS_AT_ONCE + at)));
+                        }
+                        _ => {
+                            let row = &(place.in_memory)(&part.sketched)[index * width..(index + 1) * width];
+                            rows[at * width..(at + 1) * width].copy_from_slice(row);
+                        }
+                    }
+                    at += 1;
+                }
+            });
+            in_files
+        });
         // For each file, the rows that are wanted of it, and where they go.
         let mut in_files: Vec<Vec<(usize, usize)>> = vec![Vec::new(); self.files.len()];
-        let mut at = 0;
-        self.for_each_part_of(records, |part, records| {
-            for record in records {
-                let index = (record - part.first) as usize;
-                match (part.file, &part.sketched.stored) {
-                    (Some(file), Some(stored)) => in_files[file].push((stored.rows.start + index, at)),
-                    _ => {
-                        let column = (place.in_memory)(&part.sketched);
-                        rows[at * width..(at + 1) * width].copy_from_slice(&column[index * width..(index + 1) * width]);
-                    }
-                }
-                at += 1;
-            }
-        });
+        for (file, wanted) in found.collect::<Vec<_>>().into_iter().flatten() {
+            in_files[file].push(wanted);
+        }
         let mut files: Vec<_> = self.files.iter().zip(in_files).collect();
         // What was read waits until it is put in its place, so not all files are read at once.
         for files in files.chunks_mut(FILES_AT_ONCE) {
@@ -301,15 +311,30 @@ impl<'a> Collection<'a> {
         }
     }
 
+    /// What is kept of the slots of a record whose sketch is in memory.
+    pub(crate) fn slots_in_memory(&self, record: u32) -> &[u8] {
+        let part = &self.parts[self.parts.partition_point(|part| part.first <= record) - 1];
+        let width = self.slot_bytes();
+        let start = (record - part.first) as usize * width;
+        &part.sketched.slots[start..start + width]
+    }
+
+    /// Whether all sketches are in memory.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.files.is_empty()
+    }
+
     /// Whether sketches are in files, and can be had again.
     pub(crate) fn is_in_files(&self) -> bool {
         self.parts.iter().all(|part| part.file.is_some())
     }
 
-    /// Forgets what only candidates are found by, which leaves room for sets.
-    pub(crate) fn forget_sketches(&mut self) {
+    /// Forgets what only candidates are found by, which leaves room for sets. Slots may still be needed.
+    pub(crate) fn forget_sketches(&mut self, are_slots_needed: bool) {
         for part in &mut self.parts {
-            part.sketched.slots = Vec::new();
+            if !are_slots_needed {
+                part.sketched.slots = Vec::new();
+            }
             part.sketched.keys = Vec::new();
             part.sketched.marks = Vec::new();
         }

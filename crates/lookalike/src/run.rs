@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use crate::band::{Banding, Candidates, sample_of};
+use crate::band::{Banding, Candidates, Crowds, sample_of};
 use crate::batch::{Batch, KeepValue, RecordNumber};
 use crate::classes::Classes;
 use crate::collection::Collection;
@@ -229,7 +229,7 @@ impl Plan {
                 let is_decided_in_order = is_verified && settings.group == Grouping::Anchored;
                 let lists_all = collection.resources().needs_pairs || !is_decided_in_order;
                 let mut candidates = self.banding(&scheme, collection, classes, lists_all, watch).find()?;
-                collection.forget_sketches();
+                collection.forget_sketches(candidates.crowds.as_ref().is_some_and(Crowds::need_slots));
                 let collection = &*collection;
                 let are_all = candidates.crowds.is_none();
                 if are_all {

@@ -298,17 +298,32 @@ pub(super) struct Rows {
     slots: Vec<u8>,
     row_bytes: usize,
     row_of: Vec<u32>,
+    /// Whether they are where they were: if nearly all are asked for, nothing is gained by copying them.
+    are_in_place: bool,
 }
 
 impl Rows {
     pub(super) fn none(collection: &Collection<'_>, classes: &Classes) -> Self {
-        Self { slots: Vec::new(), row_bytes: collection.slot_bytes(), row_of: vec![0; classes.len()] }
+        let (row_bytes, row_of) = (collection.slot_bytes(), vec![0; classes.len()]);
+        Self { slots: Vec::new(), row_bytes, row_of, are_in_place: false }
     }
 
-    fn load(collection: &Collection<'_>, classes: &Classes, asked: impl Iterator<Item = u32>) -> Result<Self> {
+    pub(super) fn load(
+        collection: &Collection<'_>,
+        classes: &Classes,
+        asked: impl Iterator<Item = u32> + Clone,
+    ) -> Result<Self> {
+        if collection.is_in_memory() && 2 * asked.clone().count() > collection.len() {
+            return Ok(Self { slots: Vec::new(), row_bytes: 0, row_of: Vec::new(), are_in_place: true });
+        }
         let mut rows = Self::none(collection, classes);
         rows.add(collection, classes, asked)?;
         Ok(rows)
+    }
+
+    /// Whether they are in the collection.
+    pub(super) fn are_in_place(&self) -> bool {
+        self.are_in_place
     }
 
     /// Adds the slots of these classes, and tells in which order.
@@ -351,7 +366,11 @@ impl Rows {
         self.slots.len().checked_div(self.row_bytes).unwrap_or(0)
     }
 
-    pub(super) fn of(&self, class: u32) -> &[u8] {
+    #[inline]
+    pub(super) fn of<'a>(&'a self, collection: &'a Collection<'_>, classes: &Classes, class: u32) -> &'a [u8] {
+        if self.are_in_place {
+            return collection.slots_in_memory(classes.representative(class));
+        }
         let start = self.row_of[class as usize] as usize * self.row_bytes;
         &self.slots[start..start + self.row_bytes]
     }
@@ -373,6 +392,7 @@ impl Comparing<'_> {
         let (mut found, mut compared) = (Vec::new(), 0);
         let is_only_task = self.blocks.tasks().len() == 1;
         let (slots, width) = (self.collection.slots() as f64, self.collection.slot_width());
+        let row = |class: u32| self.rows.of(self.collection, self.classes, class);
         for members in range.map(|bucket| buckets.get(bucket)) {
             // In a bucket that is too large, the first in keep order stand for all.
             for (at, left) in members.iter().enumerate().take(self.rule.lefts(members.len())) {
@@ -382,7 +402,7 @@ impl Comparing<'_> {
                         continue;
                     }
                     compared += 1;
-                    let agreeing = width.agreement(self.rows.of(*left), self.rows.of(*right));
+                    let agreeing = width.agreement(row(*left), row(*right));
                     if passes(agreeing) {
                         let similarity = f64::from(agreeing) / slots;
                         found.push(Edge { left: *left, right: *right, similarity });

@@ -24,6 +24,8 @@ pub(crate) struct Crowds {
     rows: Rows,
     /// Whether the sketches of all members are here, or loaded again from files when they are needed.
     holds_rows: bool,
+    /// What the sketches take that the collection keeps for this.
+    slot_bytes: u64,
     least_agreement: u32,
 }
 
@@ -36,28 +38,34 @@ impl Crowds {
         rule: BucketRule,
         least_agreement: u32,
     ) -> Result<Self> {
-        let members = || buckets.iter().flat_map(Buckets::iter);
+        let members: Vec<&[u32]> = buckets.iter().flat_map(Buckets::iter).collect();
         let last_left = |members: &[u32]| {
             let lefts = rule.lefts(members.len());
             if lefts < members.len() { members[lefts - 1] } else { EVERY }
         };
-        let last_left = members().map(last_left).collect();
-        let of_class = Lists::new(classes.len(), || {
-            (0u32..).zip(members()).flat_map(|(bucket, members)| members.iter().map(move |class| (*class, bucket)))
-        });
+        let last_left = members.iter().map(|members| last_left(members)).collect();
+        let of_class = Lists::of_groups(classes.len(), &members);
+        drop(members);
         drop(buckets);
-        let mut rows = Rows::none(collection, classes);
         let holds_rows = !collection.is_in_files();
-        if holds_rows {
-            rows.add(collection, classes, members_in(&of_class))?;
-        }
-        Ok(Self { of_class, last_left, rows, holds_rows, least_agreement })
+        let rows = if holds_rows {
+            Rows::load(collection, classes, members_in(&of_class))?
+        } else {
+            Rows::none(collection, classes)
+        };
+        let slot_bytes = if rows.are_in_place() { (collection.slot_bytes() * collection.len()) as u64 } else { 0 };
+        Ok(Self { of_class, last_left, rows, holds_rows, slot_bytes, least_agreement })
+    }
+
+    /// Whether the collection must keep the slots of sketches.
+    pub(crate) fn need_slots(&self) -> bool {
+        self.rows.are_in_place()
     }
 
     /// About how many bytes they take, and what is remembered of each bucket while it is looked at.
     pub(crate) fn bytes(&self) -> u64 {
         const BYTES_OF_A_BUCKET: usize = 20;
-        self.of_class.bytes() + self.rows.bytes() + (BYTES_OF_A_BUCKET * self.len()) as u64
+        self.of_class.bytes() + self.rows.bytes() + self.slot_bytes + (BYTES_OF_A_BUCKET * self.len()) as u64
     }
 
     /// How many buckets there are.
@@ -117,13 +125,14 @@ impl Crowds {
         classes: &Classes,
         (left, right): (u32, u32),
     ) -> bool {
+        let row = |class: u32| self.rows.of(collection, classes, class);
         classes.may_pair(left, right)
             && collection.may_meet(classes.representative(left), classes.representative(right))
-            && collection.slot_width().agreement(self.rows.of(left), self.rows.of(right)) >= self.least_agreement
+            && collection.slot_width().agreement(row(left), row(right)) >= self.least_agreement
     }
 }
 
 /// The classes that are in any bucket.
-fn members_in(of_class: &Lists<u32>) -> impl Iterator<Item = u32> + '_ {
+fn members_in(of_class: &Lists<u32>) -> impl Iterator<Item = u32> + Clone + '_ {
     (0..of_class.len() as u32).filter(|class| !of_class.of(*class).is_empty())
 }

@@ -119,9 +119,43 @@ impl BitMap {
 /// Lists that are longer when repeats are left out of them are sorted, in their place.
 pub(crate) const LONG: usize = 1 << 16;
 
+/// Which hashes of one list after the other were seen, by their top bits: a byte for each says in which list the last time, so that
+/// nothing needs to be cleared between them.
+#[derive(Clone, Debug, Default)]
+struct Stamps {
+    stamps: Vec<u8>,
+    current: u8,
+    shift: u32,
+}
+
+impl Stamps {
+    /// Begins another list, of so many hashes.
+    fn begin(&mut self, hashes: usize) {
+        // As many places as fit into the CPU's nearest cache, if that is not too few.
+        const NEAREST: usize = 1 << 15;
+        let places = (32 * hashes).min(NEAREST).max(8 * hashes).next_power_of_two().max(2);
+        self.shift = u64::BITS - places.trailing_zeros();
+        if self.current == u8::MAX {
+            self.stamps.fill(0);
+            self.current = 0;
+        }
+        self.current += 1;
+        if self.stamps.len() < places {
+            self.stamps.resize(places, 0);
+        }
+    }
+
+    /// Remembers a hash; tells whether it, or one with the same place, was seen before.
+    #[inline]
+    fn insert(&mut self, hash: u64) -> bool {
+        std::mem::replace(&mut self.stamps[(hash >> self.shift) as usize], self.current) == self.current
+    }
+}
+
 /// Finds what occurs more than once. One a thread; it reuses its buffers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Repeats {
+    stamps: Stamps,
     seen: BitMap,
     /// At last, the hashes that occur more than once, sorted.
     suspected: Vec<u64>,
@@ -163,14 +197,13 @@ impl Repeats {
         /// So few are looked for one by one.
         const FEW: usize = 16;
         // One in 64 is suspected by chance.
-        self.seen.clear(hashes.len(), 32);
-        self.suspected.clear();
+        self.stamps.begin(hashes.len());
         self.suspected.resize(hashes.len() + 1, 0);
         let mut suspected = 0;
         for hash in hashes {
             // Without a branch: which one is suspected cannot be foreseen.
             self.suspected[suspected] = *hash;
-            suspected += usize::from(self.seen.insert(*hash));
+            suspected += usize::from(self.stamps.insert(*hash));
         }
         self.suspected.truncate(suspected);
         if suspected <= FEW {
