@@ -23,6 +23,8 @@ use crate::work::{WorkFile, columns};
 const NEAR_BYTES: usize = 64 << 10;
 /// Files that are read at the same time.
 const FILES_AT_ONCE: usize = 64;
+/// Records whose part is found by looking for that of the first.
+const RECORDS_IN_A_BLOCK: usize = 64;
 /// Rows that are copied or read at once at most.
 const ROWS_AT_ONCE: usize = 4096;
 
@@ -36,6 +38,8 @@ pub(crate) struct Collection<'a> {
     lengths: Vec<u64>,
     /// In input order.
     parts: Vec<Part>,
+    /// Of every so many records, the part of the first.
+    part_of_block: Vec<u32>,
     files: Vec<Arc<WorkFile>>,
     /// The first so many records are old: compared with, never dropped.
     old: usize,
@@ -91,6 +95,7 @@ impl<'a> Collection<'a> {
             keep: Vec::new(),
             lengths: Vec::new(),
             parts: Vec::new(),
+            part_of_block: Vec::with_capacity(records.div_ceil(RECORDS_IN_A_BLOCK)),
             files: Vec::new(),
             old: old_records,
             slots: match plan.method() {
@@ -117,6 +122,8 @@ impl<'a> Collection<'a> {
                     collection.files.len() - 1
                 })
             });
+            let blocks = collection.numbers.len().div_ceil(RECORDS_IN_A_BLOCK);
+            collection.part_of_block.resize(blocks, collection.parts.len() as u32);
             collection.parts.push(Part { first, records: collection.numbers.len() as u32 - first, sketched, file });
             if collection.numbers.len() >= u32::MAX as usize {
                 return Err(Error::new(ErrorKind::TooLarge, "there are more records than one run can hold")
@@ -302,9 +309,18 @@ impl<'a> Collection<'a> {
         Ok(rows)
     }
 
+    #[inline]
+    fn part_of(&self, record: u32) -> &Part {
+        let mut at = self.part_of_block[record as usize / RECORDS_IN_A_BLOCK] as usize;
+        while self.parts[at].end() <= record {
+            at += 1;
+        }
+        &self.parts[at]
+    }
+
     fn for_each_part_of(&self, mut records: &[u32], mut show: impl FnMut(&Part, &[u32])) {
         while let Some(first) = records.first() {
-            let part = &self.parts[self.parts.partition_point(|part| part.first <= *first) - 1];
+            let part = self.part_of(*first);
             let (inside, behind) = records.split_at(records.partition_point(|record| *record < part.end()));
             show(part, inside);
             records = behind;
@@ -313,7 +329,7 @@ impl<'a> Collection<'a> {
 
     /// What is kept of the slots of a record whose sketch is in memory.
     pub(crate) fn slots_in_memory(&self, record: u32) -> &[u8] {
-        let part = &self.parts[self.parts.partition_point(|part| part.first <= record) - 1];
+        let part = self.part_of(record);
         let width = self.slot_bytes();
         let start = (record - part.first) as usize * width;
         &part.sketched.slots[start..start + width]
