@@ -38,11 +38,24 @@ pub fn own_cpu_seconds() -> f64 {
     })
 }
 
-/// The name of this machine's CPU, as far as it tells.
+/// The name of this machine's CPU, as far as it tells, and its vector units: one name may stand for several generations.
 pub fn cpu_model() -> String {
     let told = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|told| {
         let line = told.lines().find(|line| line.starts_with("model name"))?;
         Some(line.split_once(':')?.1.trim().to_string())
     });
-    told.unwrap_or_else(|| std::env::consts::ARCH.to_string())
+    told.unwrap_or_else(|| std::env::consts::ARCH.to_string()) + vector_units()
+}
+
+fn vector_units() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512bw") {
+            return " with AVX-512";
+        }
+        if is_x86_feature_detected!("avx2") {
+            return " with AVX2";
+        }
+    }
+    ""
 }

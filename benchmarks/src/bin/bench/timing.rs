@@ -73,12 +73,14 @@ pub(crate) fn measure(definition: &Definition, corpus: &Path) -> Result<Vec<Timi
     Ok(timings)
 }
 
-/// Runs a program once. What an earlier run wrote is removed before: that is not its work.
+/// Runs a program once. What an earlier run wrote is removed before: that is not its work. The corpus is read before, so that
+/// every program finds it in the system's cache, as far as it fits.
 pub(crate) fn run(name: &str, threads: usize, definition: &Definition, corpus: &Path) -> Result<Usage> {
     let kept = kept_of(corpus);
     if kept.exists() {
         std::fs::remove_file(&kept)?;
     }
+    std::io::copy(&mut std::fs::File::open(corpus)?, &mut std::io::sink())?;
     run_measured(&mut command(name, threads, definition, corpus)?)
 }
 
