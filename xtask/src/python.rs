@@ -115,7 +115,14 @@ pub(crate) fn test(steps: &mut Steps, begun: Begun) -> Result<()> {
     let mut stubs = environment.program("python");
     steps.run("Python: stubs", stubs.args(["-m", "mypy.stubtest", "lookalike._native", "--ignore-disjoint-bases"]))?;
     steps.run("Python: types", environment.program("mypy").args(["--strict", "python/lookalike"]))?;
-    let mut tests = environment.program("python");
-    tests.args(["-m", "pytest", "--quiet", "tests", "--pyargs", "lookalike"]);
-    steps.run_tests("Python: tests", &mut tests)
+    let pytest = |arguments: &[&str]| {
+        let mut tests = environment.program("python");
+        tests.args(["-m", "pytest", "--quiet"]).args(arguments);
+        tests
+    };
+    // Some of these count seconds, so nothing runs beside them.
+    let alone = ["tests", "--ignore=tests/spark", "--pyargs", "lookalike"];
+    steps.run_tests("Python: tests", &mut pytest(&alone))?;
+    // Spark spends much of its time waiting: two processes, each with a cluster.
+    steps.run_tests("Python: tests of Spark", &mut pytest(&["--numprocesses=2", "tests/spark"]))
 }
