@@ -298,7 +298,7 @@ pub(super) struct Rows {
     slots: Vec<u8>,
     row_bytes: usize,
     row_of: Vec<u32>,
-    /// Whether they are where they were: if nearly all are asked for, nothing is gained by copying them.
+    /// Whether they are where they were: if most are asked for, little memory would be gained by copying them.
     are_in_place: bool,
 }
 

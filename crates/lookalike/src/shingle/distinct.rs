@@ -129,11 +129,9 @@ struct Stamps {
 }
 
 impl Stamps {
-    /// Begins another list, of so many hashes.
-    fn begin(&mut self, hashes: usize) {
-        // As many places as fit into the CPU's nearest cache, if that is not too few.
-        const NEAREST: usize = 1 << 15;
-        let places = (32 * hashes).min(NEAREST).max(8 * hashes).next_power_of_two().max(2);
+    /// Begins another list, of so many hashes, with at least `places` bytes for each.
+    fn begin(&mut self, hashes: usize, places: usize) {
+        let places = (hashes * places).next_power_of_two().max(2);
         self.shift = u64::BITS - places.trailing_zeros();
         if self.current == u8::MAX {
             self.stamps.fill(0);
@@ -197,7 +195,7 @@ impl Repeats {
         /// So few are looked for one by one.
         const FEW: usize = 16;
         // One in 64 is suspected by chance.
-        self.stamps.begin(hashes.len());
+        self.stamps.begin(hashes.len(), 32);
         self.suspected.resize(hashes.len() + 1, 0);
         let mut suspected = 0;
         for hash in hashes {
