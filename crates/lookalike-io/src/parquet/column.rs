@@ -41,6 +41,18 @@ fn find_inside(fields: &Fields, types: &[TypePtr], first_leaf: usize, path: &str
     })
 }
 
+/// Whether another column has the same name in the same place.
+pub(super) fn has_namesake(fields: &Fields, column: &Column) -> bool {
+    let mut fields = fields;
+    column.names.iter().any(|name| {
+        let mut called_so = fields.iter().filter(|field| field.name() == name);
+        if let Some(DataType::Struct(inner)) = called_so.next().map(|field| field.data_type()) {
+            fields = inner;
+        }
+        called_so.next().is_some()
+    })
+}
+
 fn leaf_count(kind: &TypePtr) -> usize {
     if kind.is_primitive() { 1 } else { kind.get_fields().iter().map(leaf_count).sum() }
 }

@@ -100,6 +100,8 @@ fn batch() -> Result<RecordBatch, Box<dyn std::error::Error>> {
         ),
         ("sparse", Arc::new(Int32Array::from_iter(numbers().map(|row| (row == 7).then_some(7))))),
         ("counts", Arc::new(counts.finish())),
+        ("twice", Arc::new(StringArray::from_iter_values(words("one")))),
+        ("twice", Arc::new(StringArray::from_iter_values(words("two")))),
     ];
     let is_nullable = |array: &ArrayRef| array.null_count() > 0;
     Ok(RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| {

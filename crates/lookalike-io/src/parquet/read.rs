@@ -93,9 +93,16 @@ impl ParquetFile {
     fn columns(&self, options: &ReadOptions) -> Result<Columns> {
         let fields = self.metadata.schema().fields();
         let types = self.metadata.parquet_schema().root_schema().get_fields();
-        let find = |path: &FieldPath| column::find(fields, types, path);
+        let find = |path: &FieldPath| match column::find(fields, types, path) {
+            Some(column) if column::has_namesake(fields, &column) => {
+                Err(Error::new(format!("several columns are called {:?}", path.as_str()))
+                    .at_file(&self.path)
+                    .advise("which of them is meant cannot be told; rename the others"))
+            }
+            found => Ok(found),
+        };
         let required = |path: &FieldPath, flag: &str| {
-            find(path).ok_or_else(|| {
+            find(path)?.ok_or_else(|| {
                 let names = column::names(fields);
                 let shown = names.iter().take(COLUMNS_SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
                 let more = if names.len() > COLUMNS_SHOWN { ", …" } else { "" };
@@ -106,8 +113,8 @@ impl ParquetFile {
         };
         Ok(Columns {
             text: options.text.iter().map(|path| required(path, "--text")).collect::<Result<_>>()?,
-            id: options.id.as_ref().and_then(find),
-            keep: options.keep.as_ref().map(find),
+            id: options.id.as_ref().map(find).transpose()?.flatten(),
+            keep: options.keep.as_ref().map(find).transpose()?,
             within: options.within.as_ref().map(|path| required(path, "--within")).transpose()?,
         })
     }
@@ -301,6 +308,25 @@ mod tests {
             }
             let joined = parse(path, &text_options(&["body", "view"]))?;
             assert_eq!(joined.batch.content(0), Content::Text("bödy 0\na view that is longer than twelve bytes 0"));
+            Ok(())
+        })
+    }
+
+    #[test]
+    fn a_column_that_is_there_twice_is_refused_where_it_is_wanted() -> TestResult {
+        with_fixture(|path| {
+            let body = || text_options(&["body"]);
+            let cases = [
+                text_options(&["twice"]),
+                ReadOptions { id: Some(field("twice")), ..body() },
+                ReadOptions { keep: Some(field("twice")), ..body() },
+                ReadOptions { within: Some(field("twice")), ..body() },
+            ];
+            for options in cases {
+                let error = parse(path, &options).expect_err("two columns");
+                assert!(error.to_string().contains("several columns are called \"twice\""), "{error}");
+            }
+            assert!(parse(path, &body()).is_ok());
             Ok(())
         })
     }
