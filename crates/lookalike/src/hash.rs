@@ -133,15 +133,13 @@ pub(crate) fn start_band(band: u64, within: u64) -> u64 {
     fold(within ^ K4, band.wrapping_mul(K2) | 1) ^ K2
 }
 
-/// The key of a band: where it begins, and the hash of its slots.
+/// The key of a band: where it begins, and the hash of its slots, two at a time, as every step waits for the one before. An odd
+/// one goes with 0.
 #[inline]
-pub(crate) fn hash_band(start: u64, mut slots: impl Iterator<Item = u32>) -> u64 {
-    let mut state = start;
-    // Two at a time: every step waits for the one before.
-    while let Some(slot) = slots.next() {
-        let other = slots.next().unwrap_or(0);
-        state = fold(state ^ (u64::from(slot) | (u64::from(other) << 32)), K3).wrapping_add(K1);
-    }
+pub(crate) fn hash_band(start: u64, slots: impl Iterator<Item = [u32; 2]>) -> u64 {
+    let state = slots.fold(start, |state, [slot, other]| {
+        fold(state ^ (u64::from(slot) | (u64::from(other) << 32)), K3).wrapping_add(K1)
+    });
     fold(state ^ K0, K1)
 }
 

@@ -40,12 +40,20 @@ impl BandKeys {
     fn append_from(&self, starts: impl Iterator<Item = u64>, sketch: &[u32], keys: &mut Vec<u64>) {
         if self.drawn.is_empty() {
             let bands = sketch.chunks_exact(self.rows).zip(starts);
-            keys.extend(bands.map(|(slots, start)| hash_band(start, slots.iter().copied())));
+            keys.extend(bands.map(|(slots, start)| hash_band(start, in_pairs(slots, |slot| *slot))));
         } else {
             let bands = self.drawn.chunks_exact(self.rows).zip(starts);
-            keys.extend(bands.map(|(drawn, start)| hash_band(start, drawn.iter().map(|slot| sketch[*slot as usize]))));
+            keys.extend(bands.map(|(drawn, start)| hash_band(start, in_pairs(drawn, |slot| sketch[*slot as usize]))));
         }
     }
+}
+
+/// What each of these stands for, two at a time; an odd one with 0.
+#[inline]
+fn in_pairs(slots: &[u32], value: impl Fn(&u32) -> u32) -> impl Iterator<Item = [u32; 2]> {
+    let (pairs, last) = slots.as_chunks();
+    let odd = last.first().map(|slot| [value(slot), 0]);
+    pairs.iter().map(move |[slot, other]| [value(slot), value(other)]).chain(odd)
 }
 
 /// Draws `rows` different slots of `slots`, in ascending order.

@@ -20,12 +20,8 @@ pub(super) struct Kernel {
     pub(super) permute: fn(elements: &[u64], multipliers: &[u32], least: &mut [u32]),
     /// The same for any number of permutations, where there are more elements than permutations.
     pub(super) permute_few: fn(elements: &[u64], multipliers: &[u32], least: &mut [u32]),
-}
-
-/// The slots that are empty: their places, and the multipliers of their permutations.
-pub(super) struct Gathered {
-    pub(super) places: [u32; AT_A_TIME + LANES],
-    pub(super) multipliers: [u32; AT_A_TIME + LANES],
+    /// A bit for each slot, of at most [`AT_A_TIME`], that is empty.
+    pub(super) find_empty: fn(slots: &[u32]) -> u128,
 }
 
 /// The fastest kernel that this CPU runs.
@@ -47,7 +43,7 @@ pub(super) fn all() -> Vec<(&'static str, Kernel)> {
 }
 
 /// The reference.
-pub(super) const PORTABLE: Kernel = Kernel { permute, permute_few };
+pub(super) const PORTABLE: Kernel = Kernel { permute, permute_few, find_empty };
 
 /// The half of an element's hash that is permuted.
 #[inline(always)]
@@ -91,17 +87,8 @@ fn permute_few(elements: &[u64], multipliers: &[u32], least: &mut [u32]) {
     }
 }
 
-/// Tells which of these slots are empty, at most [`AT_A_TIME`], and gathers their multipliers. What lies behind them in
-/// `gathered` is left as it comes.
-pub(super) fn gather_empty(slots: &[u32], multipliers: &[u32], gathered: &mut Gathered) -> usize {
-    let mut empty = 0;
-    // Without a branch: which ones are empty cannot be foreseen.
-    for (place, (slot, multiplier)) in (0..AT_A_TIME as u32).zip(slots.iter().zip(multipliers)) {
-        gathered.places[empty] = place;
-        gathered.multipliers[empty] = *multiplier;
-        empty += usize::from(*slot == EMPTY_SLOT);
-    }
-    empty
+fn find_empty(slots: &[u32]) -> u128 {
+    slots.iter().rev().fold(0, |bits, slot| bits << 1 | u128::from(*slot == EMPTY_SLOT))
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -109,13 +96,15 @@ pub(super) fn gather_empty(slots: &[u32], multipliers: &[u32], gathered: &mut Ga
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{Kernel, LANES, permuted_half};
+    use super::{EMPTY_SLOT, Kernel, LANES, permuted_half};
 
     pub(super) const AVX2: Kernel = Kernel {
         // SAFETY: listed only where the CPU has AVX2.
         permute: |elements, multipliers, least| unsafe { permute_avx2(elements, multipliers, least) },
         // SAFETY: listed only where the CPU has AVX2.
         permute_few: |elements, multipliers, least| unsafe { permute_few_avx2(elements, multipliers, least) },
+        // SAFETY: listed only where the CPU has AVX2.
+        find_empty: |slots| unsafe { find_empty_avx2(slots) },
     };
 
     /// Takes as many vectors at a time as stay in registers with their multipliers.
@@ -209,5 +198,19 @@ mod x86 {
             *least = _mm_cvtsi128_si32(one) as u32;
         }
         N
+    }
+
+    #[target_feature(enable = "avx2")]
+    fn find_empty_avx2(slots: &[u32]) -> u128 {
+        let empty = _mm256_set1_epi32(EMPTY_SLOT as i32);
+        let (vectors, rest) = slots.as_chunks::<LANES>();
+        let mut bits = super::find_empty(rest);
+        for eight in vectors.iter().rev() {
+            // SAFETY: there are eight slots; the load needs no alignment.
+            let eight = unsafe { _mm256_loadu_si256(eight.as_ptr().cast()) };
+            let equal = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(eight, empty)));
+            bits = bits << LANES | u128::from(equal as u8);
+        }
+        bits
     }
 }

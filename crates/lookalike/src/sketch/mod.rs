@@ -17,10 +17,13 @@ pub use document::{Damage, Mismatch, Sketch};
 pub(crate) use kept::{SlotWidth, agreeing_bytes};
 
 use crate::hash::SplitMix;
-use kernel::{AT_A_TIME, Gathered};
+use kernel::AT_A_TIME;
 
 /// The value of every slot of an empty set.
 pub const EMPTY_SLOT: u32 = u32::MAX;
+
+/// Empty slots that are filled together, where they are few.
+const TOGETHER: usize = 4 * kernel::LANES;
 
 /// Set in a slot that no element fell into.
 const BY_PERMUTATION: u32 = 1 << 31;
@@ -82,19 +85,27 @@ impl MinHash {
 
     /// Fills the few of these slots that are empty.
     fn fill_few(&self, elements: &[u64], multipliers: &[u32], slots: &mut [u32]) {
-        let mut empty = Gathered { places: [0; _], multipliers: [0; _] };
-        let count = kernel::gather_empty(slots, multipliers, &mut empty);
-        let mut least = [u32::MAX; AT_A_TIME];
-        // Lanes are permutations or elements, whichever fills more of them.
-        let in_lanes = |number: usize| number.next_multiple_of(kernel::LANES);
-        let padded = in_lanes(count);
-        if padded * elements.len() < count * in_lanes(elements.len()) {
-            (self.kernel.permute)(elements, &empty.multipliers[..padded], &mut least[..padded]);
-        } else {
-            (self.kernel.permute_few)(elements, &empty.multipliers[..count], &mut least[..count]);
-        }
-        for (place, least) in empty.places[..count].iter().zip(least) {
-            slots[*place as usize] = BY_PERMUTATION | (least >> 1);
+        let mut empty = (self.kernel.find_empty)(slots);
+        while empty != 0 {
+            let (mut places, mut gathered, mut count) = ([0; TOGETHER], [1; TOGETHER], 0);
+            while empty != 0 && count < TOGETHER {
+                let place = empty.trailing_zeros() as usize;
+                empty &= empty - 1;
+                (places[count], gathered[count]) = (place, multipliers[place]);
+                count += 1;
+            }
+            let mut least = [u32::MAX; TOGETHER];
+            // Lanes are permutations or elements, whichever fills more of them.
+            let in_lanes = |number: usize| number.next_multiple_of(kernel::LANES);
+            let padded = in_lanes(count);
+            if padded * elements.len() < count * in_lanes(elements.len()) {
+                (self.kernel.permute)(elements, &gathered[..padded], &mut least[..padded]);
+            } else {
+                (self.kernel.permute_few)(elements, &gathered[..count], &mut least[..count]);
+            }
+            for (place, least) in places[..count].iter().zip(least) {
+                slots[*place] = BY_PERMUTATION | (least >> 1);
+            }
         }
     }
 
