@@ -18,6 +18,7 @@ mod memory;
 mod names;
 mod plot;
 mod progress;
+mod repeated_hashes;
 mod report;
 mod results;
 mod second_read;

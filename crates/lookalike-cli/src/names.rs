@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Result, bail};
 use lookalike::hash_item;
@@ -10,6 +9,13 @@ use lookalike_io::error::name_of;
 use lookalike_io::{BadRecord, Format, Ids, Input, Parsed, Place, RawSpan};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+
+use crate::repeated_hashes::RepeatedHashes;
+
+/// Stretches whose ids are hashed at a time, before they are told apart.
+const STRETCHES_AT_ONCE: usize = 1024;
+/// Stretches that a thread hashes in one go.
+const STRETCHES_TOGETHER: usize = 64;
 
 /// The records of one chunk of an input.
 #[derive(Debug)]
@@ -51,6 +57,11 @@ impl Stretch {
 
     fn len(&self) -> usize {
         self.ids.len()
+    }
+
+    /// The hashes of the ids that there are, each with the index of its record.
+    fn id_hashes(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        (0..self.len()).filter_map(|index| Some((index, hash_item(self.ids.get(index)?.as_bytes()))))
     }
 
     /// As bytes, for a work file.
@@ -232,32 +243,21 @@ impl Records {
 
     /// Two of these records with the same id: the ones whose second comes first. Most hashes of ids occur once; bits tell, and
     /// only the rest is sorted.
-    fn find_twice(&self, records: &Range<usize>) -> Option<(usize, usize)> {
+    fn find_twice<'a>(&'a self, records: &Range<usize>) -> Option<(usize, usize)> {
         let first = self.starts.partition_point(|(start, _)| *start < records.start);
         let behind = self.starts.partition_point(|(start, _)| *start < records.end);
         let stretches = || self.stretches[first..behind].par_iter().zip(&self.starts[first..behind]);
-        let hashes = |(stretch, (start, _)): (&Stretch, &(usize, u64))| {
-            let hash = |index| stretch.ids.get(index).map(|id| (hash_item(id.as_bytes()), (start + index) as u32));
-            (0..stretch.len()).filter_map(hash).collect::<Vec<_>>()
+        let hashes = |(stretch, (start, _)): (&'a Stretch, &(usize, u64))| {
+            let start = *start;
+            stretch.id_hashes().map(move |(index, hash)| (hash, (start + index) as u32))
         };
-        // Eight bits for each: one in eight is taken along by chance.
-        let words = records.len().div_ceil(8).next_power_of_two();
-        let bits = || (0..words).map(|_| AtomicU64::new(0)).collect::<Vec<_>>();
-        let (seen, again) = (bits(), bits());
-        let place = |hash: u64| (hash as usize & (words - 1), 1u64 << (hash >> 58));
-        stretches().map(hashes).for_each(|hashes| {
-            for (word, bit) in hashes.into_iter().map(|(hash, _)| place(hash)) {
-                if seen[word].fetch_or(bit, Ordering::Relaxed) & bit != 0 {
-                    again[word].fetch_or(bit, Ordering::Relaxed);
-                }
-            }
-        });
-        let is_repeated = |(hash, _): &(u64, u32)| {
-            let (word, bit) = place(*hash);
-            again[word].load(Ordering::Relaxed) & bit != 0
-        };
+        let mut repeats = RepeatedHashes::among(records.len());
+        for stretches in self.stretches[first..behind].chunks(STRETCHES_AT_ONCE) {
+            let hashes = |stretches: &'a [Stretch]| stretches.iter().flat_map(Stretch::id_hashes).map(|(_, hash)| hash);
+            repeats.see(stretches.par_chunks(STRETCHES_TOGETHER).map(hashes));
+        }
         let mut repeated: Vec<(u64, u32)> =
-            stretches().map(hashes).flat_map_iter(|hashes| hashes.into_iter().filter(is_repeated)).collect();
+            stretches().flat_map_iter(hashes).filter(|(hash, _)| repeats.may_hold(*hash)).collect();
         repeated.par_sort_unstable();
         repeated
             .windows(2)

@@ -6,8 +6,7 @@
 //! file wait for each other in the kernel.
 
 use std::fs::File;
-use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::io::{self, IoSliceMut, Write};
 use std::sync::mpsc;
 
 use memmap2::MmapMut;
@@ -23,6 +22,10 @@ const LARGE_ROUND_BYTES: u64 = 1 << 22;
 const LEAST_ROUNDS: u64 = 64;
 /// Rounds of a large file that are read or written at a time.
 const ROUNDS: usize = 2;
+/// So many bytes that are left out are rather read along, into a scrap, than passed over with a call of their own.
+const SCRAP_BYTES: usize = 1 << 14;
+/// Pieces that are read with one call at most.
+const PIECES: usize = 512;
 /// Files of so many bytes are large.
 const LARGE: u64 = 1 << 25;
 /// Past the cache, memory and positions must be multiples of this.
@@ -37,7 +40,8 @@ pub(crate) fn copy_all_but(
     left_out: impl Iterator<Item = RawSpan> + Send,
     target: &File,
 ) -> io::Result<()> {
-    let stretches = Stretches { source, left_out, position: 0, end: 0, next: 0, length, asked: 0 };
+    let scrap = vec![0; SCRAP_BYTES];
+    let stretches = Stretches { source, left_out, position: 0, end: 0, next: 0, length, asked: 0, scrap };
     if length < LARGE { copy_small(stretches, target) } else { copy_large(stretches, target) }
 }
 
@@ -167,6 +171,8 @@ struct Stretches<'a, I> {
     length: u64,
     /// How far the kernel was asked to read ahead.
     asked: u64,
+    /// Where what is left out goes that is read along.
+    scrap: Vec<u8>,
 }
 
 impl<I: Iterator<Item = RawSpan>> Stretches<'_, I> {
@@ -177,16 +183,42 @@ impl<I: Iterator<Item = RawSpan>> Stretches<'_, I> {
         read_ahead(self.source, self.asked, ahead.saturating_sub(self.asked));
         self.asked = self.asked.max(ahead);
         while !round.room().is_empty() {
-            if self.position == self.end && !self.advance() {
+            let read = self.read_near(round.room())?;
+            round.filled += read;
+            if read == 0 {
                 break;
             }
-            let room = round.room();
-            let count = (self.end - self.position).min(room.len() as u64) as usize;
-            self.source.read_exact_at(&mut room[..count], self.position)?;
-            round.filled += count;
-            self.position += count as u64;
         }
         Ok(())
+    }
+
+    /// Reads what can be read with one call, as much as fits; nothing at the end.
+    fn read_near(&mut self, mut room: &mut [u8]) -> io::Result<usize> {
+        let mut scrap = std::mem::take(&mut self.scrap);
+        let mut rest = scrap.as_mut_slice();
+        let mut pieces: Vec<IoSliceMut<'_>> = Vec::new();
+        let (mut from, mut read) = (self.position, 0);
+        let mut position = from;
+        while !room.is_empty() && pieces.len() < PIECES && (self.position < self.end || self.advance()) {
+            if pieces.is_empty() {
+                from = self.position;
+            } else if position < self.position {
+                let gap = (self.position - position).try_into().unwrap_or(usize::MAX);
+                let Some((piece, behind)) = std::mem::take(&mut rest).split_at_mut_checked(gap) else { break };
+                pieces.push(IoSliceMut::new(piece));
+                rest = behind;
+            }
+            let count = (self.end - self.position).min(room.len() as u64) as usize;
+            let (piece, behind) = std::mem::take(&mut room).split_at_mut(count);
+            pieces.push(IoSliceMut::new(piece));
+            room = behind;
+            read += count;
+            self.position += count as u64;
+            position = self.position;
+        }
+        read_exact_at(self.source, &mut pieces, from)?;
+        self.scrap = scrap;
+        Ok(read)
     }
 
     /// Goes on to the next stretch; false if there is none.
@@ -197,6 +229,22 @@ impl<I: Iterator<Item = RawSpan>> Stretches<'_, I> {
             span.map_or((self.length, self.length), |span| (span.position, span.position + span.length));
         span.is_some() || self.position < self.end
     }
+}
+
+/// Fills all of these with what stands in the file from here on.
+fn read_exact_at(file: &File, mut pieces: &mut [IoSliceMut<'_>], mut position: u64) -> io::Result<()> {
+    while !pieces.is_empty() {
+        match rustix::io::preadv(file, pieces, position) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => {
+                IoSliceMut::advance_slices(&mut pieces, count);
+                position += count as u64;
+            }
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

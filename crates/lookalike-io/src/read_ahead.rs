@@ -1,7 +1,6 @@
 //! Asks the kernel to read ahead.
 //!
-//! By itself it reads so little ahead that a fast disk is idle most of the time. What was asked for and is in memory already costs
-//! next to nothing.
+//! By itself it reads so little ahead that a fast disk is idle most of the time.
 
 use std::fs::File;
 
@@ -12,9 +11,20 @@ pub(crate) const BYTES_AHEAD: u64 = 16 << 20;
 #[cfg(target_os = "linux")]
 pub(crate) fn read_ahead(file: &File, from: u64, bytes: u64) {
     use rustix::fs::{Advice, fadvise};
-    if let Some(bytes) = std::num::NonZeroU64::new(bytes) {
-        let _ = fadvise(file, from, Some(bytes), Advice::WillNeed);
+    let Some(length) = std::num::NonZeroU64::new(bytes) else { return };
+    if !is_in_memory(file, from + bytes - 1) {
+        let _ = fadvise(file, from, Some(length), Advice::WillNeed);
     }
+}
+
+/// Whether a byte of a file is there and in memory. What is asked for is mostly there as a whole or not at all, and the kernel would look at
+/// each of its pages.
+#[cfg(target_os = "linux")]
+fn is_in_memory(file: &File, position: u64) -> bool {
+    use rustix::io::{ReadWriteFlags, preadv2};
+    let mut byte = [0];
+    preadv2(file, &mut [std::io::IoSliceMut::new(&mut byte)], position, ReadWriteFlags::NOWAIT)
+        .is_ok_and(|read| read == 1)
 }
 
 #[cfg(not(target_os = "linux"))]

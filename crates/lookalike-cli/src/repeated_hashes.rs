@@ -1,0 +1,76 @@
+//! Which of very many hashes may be there more than once, told by bits.
+
+use rayon::prelude::*;
+
+/// Eight bits for each hash, so that one in eight is taken for a repeat by chance.
+const BITS_OF_A_HASH: usize = 8;
+/// Parts that are worked on at the same time, as a power of two: threads that want the same memory wait for each other.
+const PARTS: u32 = 4;
+
+/// Hashes that have been seen, by their first bits.
+pub(crate) struct RepeatedHashes {
+    /// The number of places as a power of two.
+    bits: u32,
+    /// Whether there was one, and whether there was another, side by side.
+    seen: Vec<[u64; 2]>,
+}
+
+impl RepeatedHashes {
+    /// None yet, of so many.
+    pub(crate) fn among(count: usize) -> Self {
+        let bits = (BITS_OF_A_HASH * count).next_power_of_two().trailing_zeros().max(6 + PARTS);
+        Self { bits, seen: vec![[0; 2]; 1 << (bits - 6)] }
+    }
+
+    /// Sees all hashes of these lists, which are in memory for as long as that takes.
+    pub(crate) fn see<I: Iterator<Item = u64>>(&mut self, lists: impl ParallelIterator<Item = I>) {
+        let in_parts = |list: I| {
+            let mut parts: [Vec<u64>; 1 << PARTS] = Default::default();
+            list.for_each(|hash| parts[(hash >> (u64::BITS - PARTS)) as usize].push(hash));
+            parts
+        };
+        let hashes: Vec<_> = lists.map(in_parts).collect();
+        let (bits, words) = (self.bits, self.seen.len() >> PARTS);
+        self.seen.par_chunks_mut(words).enumerate().for_each(|(part, seen)| {
+            for hash in hashes.iter().flat_map(|parts| &parts[part]) {
+                let (word, bit) = place(bits, *hash);
+                let [seen, again] = &mut seen[word % words];
+                *again |= *seen & bit;
+                *seen |= bit;
+            }
+        });
+    }
+
+    /// Whether a hash may have been seen more than once; where it was, surely.
+    pub(crate) fn may_hold(&self, hash: u64) -> bool {
+        let (word, bit) = place(self.bits, hash);
+        self.seen[word][1] & bit != 0
+    }
+}
+
+/// In which word a hash has its bit.
+fn place(bits: u32, hash: u64) -> (usize, u64) {
+    let at = (hash >> (u64::BITS - bits)) as usize;
+    (at / 64, 1 << (at % 64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_are_repeated_are_found_and_few_others() {
+        for count in [0u64, 1, 2, 1000, 100_000] {
+            let hash = |number: u64| lookalike::hash_item(&number.to_le_bytes());
+            // Every tenth stands twice, far apart.
+            let hashes: Vec<u64> = (0..count).chain((0..count).step_by(10)).map(hash).collect();
+            let mut repeated = RepeatedHashes::among(hashes.len());
+            for some in hashes.chunks(7000) {
+                repeated.see(some.par_chunks(100).map(|list| list.iter().copied()));
+            }
+            assert!((0..count).step_by(10).all(|number| repeated.may_hold(hash(number))));
+            let others = (0..count).filter(|number| number % 10 > 0 && repeated.may_hold(hash(*number))).count();
+            assert!(others as u64 <= count / 5, "{others} of {count}");
+        }
+    }
+}
