@@ -1,7 +1,6 @@
 //! Records with the same set of elements are one class: they are compared once, whatever their number.
 
 use std::collections::HashMap;
-use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
@@ -204,9 +203,11 @@ impl EarlierAlike {
         records.par_sort_unstable();
         let fingerprints = collection.fingerprints_of(&records)?;
         let fingerprint = |record: u32| records.binary_search(&record).map(|at| fingerprints[at]);
-        for ranks in buckets.iter() {
-            join_equal(ranks.iter().map(|rank| order[*rank as usize]), fingerprint, earlier_alike);
-        }
+        let buckets: Vec<&[u32]> = buckets.iter().collect();
+        let to_records = |ranks: &&[u32], records: &mut Vec<u32>| {
+            records.extend(ranks.iter().map(|rank| order[*rank as usize]));
+        };
+        join_equal(&buckets, to_records, fingerprint, earlier_alike);
         Ok(())
     }
 
@@ -235,21 +236,32 @@ impl EarlierAlike {
             Ok(())
         })?;
         let fingerprints = fingerprints.into_inner().unwrap_or_else(PoisonError::into_inner);
-        for bucket in buckets {
-            join_equal(bucket.into_iter(), |record| fingerprints.get(&record), earlier_alike);
-        }
+        let to_records = |bucket: &Vec<u32>, records: &mut Vec<u32>| records.extend(bucket);
+        join_equal(&buckets, to_records, |record| fingerprints.get(&record), earlier_alike);
         Ok(())
     }
 }
 
-/// Points every record at the first one of these, in keep order, with the same fingerprint.
-fn join_equal<T: Eq + Hash>(
-    records: impl Iterator<Item = u32>,
-    fingerprint: impl Fn(u32) -> T,
+/// Points every record at the first one in its bucket with the same fingerprint. The records of a bucket come in keep order.
+fn join_equal<B: Sync, T: Ord + Send>(
+    buckets: &[B],
+    to_records: impl Fn(&B, &mut Vec<u32>) + Sync,
+    fingerprint: impl Fn(u32) -> T + Sync,
     earlier_alike: &mut [u32],
 ) {
-    let mut firsts: HashMap<T, u32> = HashMap::new();
-    for record in records {
-        earlier_alike[record as usize] = *firsts.entry(fingerprint(record)).or_insert(record);
+    let joined_in = |(records, by_fingerprint): &mut (Vec<u32>, Vec<(T, u32)>), bucket: &B| {
+        records.clear();
+        to_records(bucket, records);
+        by_fingerprint.clear();
+        by_fingerprint.extend((0..).zip(&*records).map(|(at, record)| (fingerprint(*record), at)));
+        by_fingerprint.sort_unstable();
+        let record = |(_, at): &(T, u32)| records[*at as usize];
+        let equal = by_fingerprint.chunk_by(|left, right| left.0 == right.0);
+        equal.flat_map(|equal| equal[1..].iter().map(|other| (record(other), record(&equal[0])))).collect::<Vec<_>>()
+    };
+    let joined: Vec<(u32, u32)> =
+        buckets.par_iter().with_min_len(64).map_init(Default::default, joined_in).flatten_iter().collect();
+    for (record, first) in joined {
+        earlier_alike[record as usize] = first;
     }
 }

@@ -152,8 +152,8 @@ fn sort<K: Key>(entries: &mut [(K, u32)]) {
 /// Finds the entries whose key may occur more than once. Most keys occur once, and setting two bits is much cheaper than
 /// sorting.
 fn find_repeated<K: Key>(entries: &[(K, u32)], skipped: u32, places: &mut Vec<[u64; 2]>, repeated: &mut Vec<(K, u32)>) {
-    // Eight places for each entry: one entry in eight is taken along by chance.
-    let bits = (entries.len() * 8).next_power_of_two().trailing_zeros().clamp(6, K::BITS - skipped);
+    // Sixteen places for each entry: one entry in sixteen is taken along by chance.
+    let bits = (entries.len() * 16).next_power_of_two().trailing_zeros().clamp(6, K::BITS - skipped);
     // Seen, and seen again, side by side.
     places.clear();
     places.resize(1 << (bits - 6), [0; 2]);

@@ -30,6 +30,8 @@ const ROUND_BYTES: u64 = 64 << 20;
 pub(super) struct InCrowds<'a> {
     verifier: &'a Verifier<'a>,
     crowds: Crowds,
+    /// The classes in crowded buckets, in keep order.
+    members: Vec<u32>,
     /// Bytes that sets may take: half of them those that are looked at together, half those that are held.
     pub(super) room: u64,
     threshold: f64,
@@ -116,6 +118,16 @@ impl Round {
     }
 }
 
+/// The first of these numbers that is so, where all behind it are; their end if none is.
+fn first_that(numbers: Range<u32>, is_so: impl Fn(u32) -> bool) -> u32 {
+    let (mut start, mut end) = (numbers.start, numbers.end);
+    while start < end {
+        let middle = start + (end - start) / 2;
+        if is_so(middle) { end = middle } else { start = middle + 1 }
+    }
+    start
+}
+
 impl<'a> InCrowds<'a> {
     /// `room` is for all sets together, if there is as much.
     pub(super) fn new(verifier: &'a Verifier<'a>, crowds: Crowds, room: u64, threshold: f64) -> Self {
@@ -129,6 +141,7 @@ impl<'a> InCrowds<'a> {
             threshold,
             kept: Chains::new(crowds.len()),
             dropped_copies: Chains::new(crowds.len()),
+            members: crowds.members().collect(),
             crowds,
             sets,
             held_bytes: 0,
@@ -172,20 +185,11 @@ impl<'a> InCrowds<'a> {
         let mut listed = listed;
         let mut start = classes.start;
         while start < classes.end {
-            let (mut end, mut members, mut bytes) = (start, Vec::new(), 0);
-            let room = self.room / 2;
-            let (most, most_bytes) =
-                if self.is_in_bulk { (usize::MAX, room) } else { (self.at_once, ROUND_BYTES.min(room)) };
             // Old and new ones are not looked at together: the old ones are kept already.
             let is_old = |class: u32| decisions.is_old(self.verifier.classes, class);
-            let is_full = |members: &[u32], bytes: u64| members.len() == most || bytes > most_bytes;
-            while end < classes.end && !is_full(&members, bytes) && is_old(end) == is_old(start) {
-                if !self.crowds.of(end).is_empty() {
-                    members.push(end);
-                    bytes += self.set_bytes(end);
-                }
-                end += 1;
-            }
+            let limit =
+                if is_old(start) { first_that(start..classes.end, |class| !is_old(class)) } else { classes.end };
+            let (members, end) = self.next_members(start..limit);
             let (listed_here, behind) = listed.split_at(listed.partition_point(|edge| edge.right < end));
             listed = behind;
             let mut alike: Vec<Edge> =
@@ -200,6 +204,23 @@ impl<'a> InCrowds<'a> {
             start = end;
         }
         Ok(found)
+    }
+
+    /// The first members among these classes, as many as are looked at together, and behind which class they end.
+    fn next_members(&self, classes: Range<u32>) -> (Vec<u32>, u32) {
+        let room = self.room / 2;
+        let (most, most_bytes) =
+            if self.is_in_bulk { (usize::MAX, room) } else { (self.at_once, ROUND_BYTES.min(room)) };
+        let (mut members, mut bytes) = (Vec::new(), 0);
+        let first = self.members.partition_point(|member| *member < classes.start);
+        for member in self.members[first..].iter().copied().take_while(|member| *member < classes.end) {
+            if members.len() == most || bytes > most_bytes {
+                return (members, member);
+            }
+            bytes += self.set_bytes(member);
+            members.push(member);
+        }
+        (members, classes.end)
     }
 
     /// The pairs of these classes that are alike and matter, those of `members` being in crowded buckets.
