@@ -23,7 +23,7 @@ use crate::spans::SpanReader;
 use crate::stream::{Cut, RecordStream};
 
 /// Records that are parsed in one go, and about how many bytes of them.
-const RECORDS_IN_A_RUN: usize = 512;
+const RECORDS_IN_A_RUN: usize = 128;
 const BYTES_IN_A_RUN: u64 = 512 << 10;
 /// Bytes between two records that are rather read along than passed over with a call of their own.
 const GAP_BYTES: u64 = 4 << 10;
