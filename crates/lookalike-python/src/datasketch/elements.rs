@@ -13,7 +13,7 @@ use super::scheme::{Numbers, Permutations, Scheme};
 /// Elements that are hashed and permuted at a time, so that a long iterator is never held as a whole.
 const AT_ONCE: usize = 4096;
 /// Elements of a list that are hashed where they are at a time.
-const IN_PLACE: usize = 256;
+pub(super) const IN_PLACE: usize = 256;
 /// More bytes than this are hashed while other threads of Python may run; for less, stepping aside costs more than it gives.
 const WORTH_STEPPING_ASIDE: usize = 1 << 15;
 
@@ -87,6 +87,28 @@ impl HashFunction {
     }
 }
 
+/// The hashes of the next elements of a sequence, but only up to the first that is not bytes, and of no more than there is room for.
+pub(super) fn hash_in_place<'a>(
+    known: Known,
+    scheme: Scheme,
+    sequence: &Sequence<'_, '_>,
+    from: usize,
+    room: &'a mut [u64; IN_PLACE],
+) -> PyResult<&'a [u64]> {
+    let mut all = room.iter_mut();
+    let taken = sequence.visit_bytes(from..from + IN_PLACE, |element| {
+        if let Some(hash) = all.next() {
+            *hash = known.hash(element);
+        }
+    });
+    let hashes = &room[..taken];
+    // All bits of all hashes tell at once whether one of them is too wide.
+    if fitting(scheme, hashes.iter().fold(0, |all, hash| all | hash)).is_err() {
+        hashes.iter().try_for_each(|hash| fitting(scheme, *hash).map(drop))?;
+    }
+    Ok(hashes)
+}
+
 /// Elements on their way into slots.
 struct Lowering<'a> {
     hash: &'a HashFunction,
@@ -98,22 +120,12 @@ struct Lowering<'a> {
 impl Lowering<'_> {
     /// Takes the next elements of a sequence, but only up to the first that is not bytes, and tells how many.
     fn in_place(&mut self, known: Known, sequence: &Sequence<'_, '_>, from: usize) -> PyResult<usize> {
-        let mut hashes = [0; IN_PLACE];
-        let mut all = hashes.iter_mut();
-        let taken = sequence.visit_bytes(from..from + IN_PLACE, |element| {
-            if let Some(hash) = all.next() {
-                *hash = known.hash(element);
-            }
-        });
-        let hashes = &hashes[..taken];
-        // All bits of all hashes tell at once whether one of them is too wide.
-        if fitting(self.permutations.scheme(), hashes.iter().fold(0, |all, hash| all | hash)).is_err() {
-            hashes.iter().try_for_each(|hash| fitting(self.permutations.scheme(), *hash).map(drop))?;
-        }
-        if taken > 0 {
+        let mut room = [0; IN_PLACE];
+        let hashes = hash_in_place(known, self.permutations.scheme(), sequence, from, &mut room)?;
+        if !hashes.is_empty() {
             self.permutations.lower(hashes, self.slots());
         }
-        Ok(taken)
+        Ok(hashes.len())
     }
 
     /// Takes the elements one at a time. Bytes are only gathered, if it is known how to hash them.

@@ -2,11 +2,13 @@
 //! and pickling.
 
 use pyo3::exceptions::{PyAttributeError, PyRuntimeError, PyTypeError, PyValueError, PyZeroDivisionError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
-use super::elements::HashFunction;
+use super::byte_elements::Sequence;
+use super::elements::{HashFunction, IN_PLACE, hash_in_place};
 use super::hashing::Known;
 use super::scheme::{Numbers, Permutations, Scheme};
 
@@ -82,8 +84,7 @@ impl MinHashState {
     /// A sketch of its own with the same state.
     fn copy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
         static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-        let class = CLASS.import(slf.py(), "lookalike.datasketch.minhash", "MinHash")?;
-        let made = class.call_method1(pyo3::intern!(slf.py(), "__new__"), (class,))?.cast_into()?;
+        let made = Self::unprepared(CLASS.import(slf.py(), "lookalike.datasketch.minhash", "MinHash")?)?;
         Self::copy_into(slf, &made)?;
         Ok(made)
     }
@@ -184,6 +185,9 @@ impl MinHashState {
 
     /// Adds many elements: all of them, or none if one cannot be hashed.
     fn update_batch(slf: &Bound<'_, Self>, b: &Bound<'_, PyAny>) -> PyResult<()> {
+        if Self::update_by_few(slf, b)? {
+            return Ok(());
+        }
         let (hash, permutations) = Self::means_of_update(slf)?;
         let permutations = permutations.get();
         match hash.lower_by_all(permutations, b)? {
@@ -236,6 +240,22 @@ impl MinHashState {
 }
 
 impl MinHashState {
+    /// An object of a class derived from this one, as `__new__` makes it. To look that up and call it takes as long as all the rest of
+    /// a copy.
+    #[allow(unsafe_code)]
+    pub(super) fn unprepared<'py>(class: &Bound<'py, PyType>) -> PyResult<Bound<'py, Self>> {
+        let py = class.py();
+        let nothing = PyTuple::empty(py);
+        // SAFETY: a class derived from one of ours has this slot, which holds a function of this type. It is called as Python
+        // calls it, with the class, a tuple and no dictionary, and gives an object that is ours, or raises.
+        let made = unsafe {
+            let slot = ffi::PyType_GetSlot(class.as_type_ptr(), ffi::Py_tp_new);
+            let new = std::mem::transmute::<*mut std::ffi::c_void, ffi::newfunc>(slot);
+            Bound::from_owned_ptr_or_err(py, new(class.as_type_ptr(), nothing.as_ptr(), std::ptr::null_mut()))?
+        };
+        Ok(made.cast_into()?)
+    }
+
     /// Makes another sketch equal to this one, with hash values of its own.
     pub(super) fn copy_into(slf: &Bound<'_, Self>, target: &Bound<'_, Self>) -> PyResult<()> {
         let values = Self::numbers(slf)?;
@@ -250,6 +270,34 @@ impl MinHashState {
         copy.num_perm = state.num_perm.as_ref().map(|number| number.clone_ref(py));
         copy.gpu_mode = state.gpu_mode.as_ref().map(|mode| mode.clone_ref(py));
         Ok(())
+    }
+
+    /// The usual case of [`Self::update_batch`], in which nothing needs to be asked of Python or put together before: few elements,
+    /// all of them bytes, for a sketch that has its numbers. Tells whether it is that.
+    fn update_by_few(slf: &Bound<'_, Self>, elements: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let mut state = slf.borrow_mut();
+        let Self { hash: Some(hash), permutations: Some(permutations), gpu_mode: Some(gpu_mode), values, .. } =
+            &mut *state
+        else {
+            return Ok(false);
+        };
+        let (Some(known), Values::Own(numbers), permutations) = (hash.known, values, permutations.get()) else {
+            return Ok(false);
+        };
+        let Some(sequence) = Sequence::of(elements).filter(|sequence| sequence.len() <= IN_PLACE) else {
+            return Ok(false);
+        };
+        let has_gpu = !gpu_mode.is(pyo3::intern!(slf.py(), "disable"));
+        if has_gpu || numbers.len() != permutations.len() {
+            return Ok(false);
+        }
+        let mut room = [0; IN_PLACE];
+        let hashes = hash_in_place(known, permutations.scheme(), &sequence, 0, &mut room)?;
+        let are_all = hashes.len() == sequence.len();
+        if are_all {
+            permutations.lower(hashes, numbers);
+        }
+        Ok(are_all)
     }
 
     /// How to hash and permute, held without borrowing the sketch: hashing may call Python, which may ask the sketch.
