@@ -4,13 +4,19 @@ use rayon::prelude::*;
 
 /// Eight bits for each hash, so that one in eight is taken for a repeat by chance.
 const BITS_OF_A_HASH: usize = 8;
-/// Parts that are worked on at the same time, as a power of two: threads that want the same memory wait for each other.
-const PARTS: u32 = 4;
+/// What a part takes, at most, as a power of two: threads that want the same memory wait for each other, and what is in a CPU's cache
+/// is there at once.
+const PART_BYTES: u32 = 18;
+/// Parts at least and at most, as powers of two.
+const LEAST_PARTS: u32 = 4;
+const MOST_PARTS: u32 = 8;
 
 /// Hashes that have been seen, by their first bits.
 pub(crate) struct RepeatedHashes {
     /// The number of places as a power of two.
     bits: u32,
+    /// The number of parts as a power of two.
+    parts: u32,
     /// Whether there was one, and whether there was another, side by side.
     seen: Vec<[u64; 2]>,
 }
@@ -18,19 +24,22 @@ pub(crate) struct RepeatedHashes {
 impl RepeatedHashes {
     /// None yet, of so many.
     pub(crate) fn among(count: usize) -> Self {
-        let bits = (BITS_OF_A_HASH * count).next_power_of_two().trailing_zeros().max(6 + PARTS);
-        Self { bits, seen: vec![[0; 2]; 1 << (bits - 6)] }
+        let bits = (BITS_OF_A_HASH * count).next_power_of_two().trailing_zeros().max(6 + LEAST_PARTS);
+        // Two bits for each place.
+        let parts = (bits - 2).saturating_sub(PART_BYTES).clamp(LEAST_PARTS, MOST_PARTS);
+        Self { bits, parts, seen: vec![[0; 2]; 1 << (bits - 6)] }
     }
 
     /// Sees all hashes of these lists, which are in memory for as long as that takes.
     pub(crate) fn see<I: Iterator<Item = u64>>(&mut self, lists: impl ParallelIterator<Item = I>) {
+        let Self { bits, parts, .. } = *self;
         let in_parts = |list: I| {
-            let mut parts: [Vec<u64>; 1 << PARTS] = Default::default();
-            list.for_each(|hash| parts[(hash >> (u64::BITS - PARTS)) as usize].push(hash));
-            parts
+            let mut in_parts: Vec<Vec<u64>> = vec![Vec::new(); 1 << parts];
+            list.for_each(|hash| in_parts[(hash >> (u64::BITS - parts)) as usize].push(hash));
+            in_parts
         };
         let hashes: Vec<_> = lists.map(in_parts).collect();
-        let (bits, words) = (self.bits, self.seen.len() >> PARTS);
+        let words = self.seen.len() >> parts;
         self.seen.par_chunks_mut(words).enumerate().for_each(|(part, seen)| {
             for hash in hashes.iter().flat_map(|parts| &parts[part]) {
                 let (word, bit) = place(bits, *hash);

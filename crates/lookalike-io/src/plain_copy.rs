@@ -25,7 +25,7 @@ const ROUNDS: usize = 2;
 /// So many bytes that are left out are rather read along, into a scrap, than passed over with a call of their own.
 const SCRAP_BYTES: usize = 1 << 14;
 /// Pieces that are read with one call at most.
-const PIECES: usize = 512;
+const PIECES: usize = 62;
 /// Files of so many bytes are large.
 const LARGE: u64 = 1 << 25;
 /// Past the cache, memory and positions must be multiples of this.
@@ -196,7 +196,7 @@ impl<I: Iterator<Item = RawSpan>> Stretches<'_, I> {
     fn read_near(&mut self, mut room: &mut [u8]) -> io::Result<usize> {
         let mut scrap = std::mem::take(&mut self.scrap);
         let mut rest = scrap.as_mut_slice();
-        let mut pieces: Vec<IoSliceMut<'_>> = Vec::new();
+        let mut pieces: Vec<IoSliceMut<'_>> = Vec::with_capacity(PIECES + 1);
         let (mut from, mut read) = (self.position, 0);
         let mut position = from;
         while !room.is_empty() && pieces.len() < PIECES {

@@ -164,7 +164,7 @@ impl EarlierAlike {
             collection.for_each_fingerprint(|first, fingerprints| {
                 for (record, fingerprint) in (first as usize..).zip(fingerprints).filter(|(record, _)| is_full(*record))
                 {
-                    entries.push(*fingerprint as u64, rank_of[record]);
+                    entries.push((*fingerprint >> 96) as u32, rank_of[record]);
                 }
             })?;
             Ok(Buckets::of(&entries))
@@ -176,13 +176,13 @@ impl EarlierAlike {
             let mut entries = Entries::with_room_for(collection.len());
             collection.for_each_mark(|first, marks| {
                 for (record, mark) in (first as usize..).zip(marks).filter(|(record, _)| is_full(*record)) {
-                    entries.push(*mark, rank_of[record]);
+                    entries.push((*mark >> 32) as u32, rank_of[record]);
                 }
             })?;
             Ok(Buckets::of(&entries))
         };
         /// What both take for each record.
-        const BYTES_OF_A_RECORD: u64 = 2 * 17;
+        const BYTES_OF_A_RECORD: u64 = 2 * 10;
         let fits = collection.resources().room >= BYTES_OF_A_RECORD * collection.len() as u64;
         let (by_sequence, by_mark): (Result<_>, Result<_>) =
             if fits { rayon::join(by_sequence, by_mark) } else { (by_sequence(), by_mark()) };
@@ -192,7 +192,7 @@ impl EarlierAlike {
     }
 
     /// Joins records whose shingles are the same, in the same order: nearly all that are identical. Those that come together
-    /// share half of their fingerprint.
+    /// share a fourth of their fingerprint.
     fn join_equal_sequences(
         collection: &Collection<'_>,
         order: &[u32],
@@ -212,7 +212,8 @@ impl EarlierAlike {
     }
 
     /// Joins records whose sets are the same although their shingles came in another order or number. Such records have
-    /// the same mark, so only the sets of those are looked at, and of equal sequences only the first.
+    /// the same mark, so only the sets of those are looked at, and of equal sequences only the first. Those that come together share
+    /// half of their mark.
     fn join_equal_sets(
         collection: &Collection<'_>,
         order: &[u32],
@@ -223,6 +224,16 @@ impl EarlierAlike {
         let firsts_of =
             |ranks: &[u32]| -> Vec<u32> { ranks.iter().map(|rank| order[*rank as usize]).filter(is_first).collect() };
         let buckets: Vec<Vec<u32>> = buckets.iter().map(firsts_of).filter(|firsts| firsts.len() > 1).collect();
+        let mut records = buckets.concat();
+        records.par_sort_unstable();
+        let marks = collection.marks_of(&records)?;
+        let mark = |record: &u32| records.binary_search(record).map(|at| marks[at]);
+        let with_equal_marks = |mut bucket: Vec<u32>| {
+            bucket.sort_by_key(mark);
+            let equal = bucket.chunk_by(|left, right| mark(left) == mark(right)).filter(|equal| equal.len() > 1);
+            equal.map(<[u32]>::to_vec).collect::<Vec<_>>()
+        };
+        let buckets: Vec<Vec<u32>> = buckets.into_par_iter().flat_map_iter(with_equal_marks).collect();
         let mut marked = buckets.concat();
         marked.par_sort_unstable();
         let fingerprints: Mutex<HashMap<u32, u128>> = Mutex::default();

@@ -73,6 +73,7 @@ struct ColumnPlace<T: 'static> {
 
 const FINGERPRINTS: ColumnPlace<u128> =
     ColumnPlace { in_memory: |sketched| &sketched.fingerprints, in_file: columns::FINGERPRINTS };
+const MARKS: ColumnPlace<u64> = ColumnPlace { in_memory: |sketched| &sketched.marks, in_file: columns::MARKS };
 const SLOTS: ColumnPlace<u8> = ColumnPlace { in_memory: |sketched| &sketched.slots, in_file: columns::SLOTS };
 
 impl<'a> Collection<'a> {
@@ -205,7 +206,12 @@ impl<'a> Collection<'a> {
 
     /// Shows the marks of all records: equal for equal sets, and nearly always different for others.
     pub(crate) fn for_each_mark(&self, show: impl FnMut(u32, &[u64])) -> Result<()> {
-        self.for_each(|sketched| &sketched.marks, |file| file.column(columns::MARKS), show)
+        self.for_each(MARKS.in_memory, |file| file.column(MARKS.in_file), show)
+    }
+
+    /// The marks of these records, which ascend.
+    pub(crate) fn marks_of(&self, records: &[u32]) -> Result<Vec<u64>> {
+        self.rows_of(&MARKS, 1, records)
     }
 
     /// Shows the keys that all records have in one band, as far as they are kept.

@@ -149,7 +149,10 @@ impl Plan {
                 connected(&classes, &edges, |pairs| similarities(collection, &classes, pairs, likeness, watch))
             }
         };
-        let assignment = load_or_make(collection.resources().work, "groups", Stage::Group, watch, group)?;
+        // A run that copies the records itself is nearly done, and makes anchored groups again about as quickly as it would load them.
+        let Resources { work, decided, .. } = collection.resources();
+        let work = work.filter(|_| decided.is_none() || settings.group != Grouping::Anchored);
+        let assignment = load_or_make(work, "groups", Stage::Group, watch, group)?;
         let numbers = collection.numbers().to_vec();
         let (settings, sizes) = (settings.clone(), Vec::new());
         let mut outcome = Outcome {

@@ -287,8 +287,13 @@ impl<'a> InCrowds<'a> {
         self.comparisons += candidates.comparisons;
         self.load(round, candidates.classes())?;
         let (mut listed, mut candidates) = (listed, candidates.pairs.as_slice());
-        for class in round.classes.clone() {
-            let (here, behind) = listed.split_at(listed.partition_point(|edge| edge.right <= class));
+        // Most classes have neither.
+        while let Some(class) = [listed.first().map(|edge| edge.right), candidates.first().map(|(_, right)| *right)]
+            .into_iter()
+            .flatten()
+            .min()
+        {
+            let (here, behind) = listed.split_at(listed.iter().take_while(|edge| edge.right == class).count());
             listed = behind;
             let is_kept = |left: u32, round: &Round| {
                 if left < from { !decisions.is_dropped(left) } else { !round.is_dropped(left) }
@@ -296,7 +301,8 @@ impl<'a> InCrowds<'a> {
             if here.iter().any(|edge| is_kept(edge.left, round)) {
                 round.drop(class);
             }
-            let (here, behind) = candidates.split_at(candidates.partition_point(|(_, right)| *right <= class));
+            let (here, behind) =
+                candidates.split_at(candidates.iter().take_while(|(_, right)| *right == class).count());
             candidates = behind;
             let pairs: Vec<(u32, u32)> = here.iter().copied().filter(|(left, _)| !round.is_dropped(*left)).collect();
             if pairs.is_empty() {
