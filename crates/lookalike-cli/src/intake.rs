@@ -180,7 +180,6 @@ pub(crate) fn read(
     if !matches!(request.part, Part::Sketching(_)) {
         check_records(&records, &new, plan, arguments, progress)?;
     }
-    records.check_ids()?;
     let room = gathering.room();
     let work = gathering.state.into_work();
     Ok(Intake { old, new, items, records, reader, work, room, addition })

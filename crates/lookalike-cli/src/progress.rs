@@ -1,7 +1,7 @@
 //! What a person sees while the program works.
 
 use std::io::{IsTerminal, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,8 @@ pub(crate) struct Progress {
     /// Parts of the work that an earlier attempt did: in all, and in the current stage.
     reused: AtomicU64,
     reused_in_stage: Mutex<Option<(Stage, u64)>>,
+    /// Whether the run cannot succeed any more.
+    has_failed: AtomicBool,
 }
 
 /// Whatever has found no summary to stand in is said.
@@ -86,6 +88,7 @@ impl Progress {
             says_reuse: true,
             reused: AtomicU64::new(0),
             reused_in_stage: Mutex::new(None),
+            has_failed: AtomicBool::new(false),
         }
     }
 
@@ -99,6 +102,11 @@ impl Progress {
     pub(crate) fn expecting_reuse(mut self) -> Self {
         self.says_reuse = false;
         self
+    }
+
+    /// Tells everybody to stop: something was found for which the run cannot succeed.
+    pub(crate) fn fail(&self) {
+        self.has_failed.store(true, Ordering::Relaxed);
     }
 
     /// So many more records were read.
@@ -259,7 +267,7 @@ impl Watch for Progress {
     }
 
     fn is_cancelled(&self) -> bool {
-        interrupt::is_requested()
+        interrupt::is_requested() || self.has_failed.load(Ordering::Relaxed)
     }
 }
 

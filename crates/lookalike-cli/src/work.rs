@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 use lookalike::{HiddenFile, Plan, Segment, Shard, Sketched, Stamp, WorkFolder};
 use lookalike_io::error::Shown;
 use lookalike_io::{Input, ReadOptions};
+use rayon::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -329,7 +330,11 @@ impl Work {
 
     /// Removes the folder: the run is done.
     pub(crate) fn remove(self) {
-        // Whoever cannot remove it loses nothing but room.
+        // Whoever cannot remove it loses nothing but room. Large files take a while to go, so all threads see to it.
+        if let Ok(files) = fs::read_dir(self.folder.path()) {
+            let files: Vec<PathBuf> = files.flatten().map(|file| file.path()).collect();
+            files.par_iter().for_each(|file| drop(fs::remove_file(file)));
+        }
         let _ = fs::remove_dir_all(self.folder.path());
         *LEFT.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

@@ -30,7 +30,7 @@ const ROWS_AT_ONCE: usize = 4096;
 
 /// All records of a run, in input order. A record is called by its index in that order.
 pub(crate) struct Collection<'a> {
-    numbers: Vec<RecordNumber>,
+    numbers: Arc<Vec<RecordNumber>>,
     shapes: Vec<Shape>,
     shingle_counts: Vec<u32>,
     within: Vec<u64>,
@@ -89,7 +89,7 @@ impl<'a> Collection<'a> {
         let records = old_records + new.iter().map(Sketched::len).sum::<usize>();
         let batches = old.into_iter().chain(new);
         let mut collection = Self {
-            numbers: Vec::with_capacity(records),
+            numbers: Arc::default(),
             shapes: Vec::with_capacity(records),
             shingle_counts: Vec::with_capacity(records),
             within: Vec::new(),
@@ -107,10 +107,11 @@ impl<'a> Collection<'a> {
             has_sequences: plan.settings().verify == Verify::Edit,
             resources,
         };
+        let mut numbers = Vec::with_capacity(records);
         let mut file_of: HashMap<*const WorkFile, usize> = HashMap::new();
         for mut sketched in batches.filter(|sketched| !sketched.is_empty()) {
-            let first = collection.numbers.len() as u32;
-            collection.numbers.append(&mut sketched.numbers);
+            let first = numbers.len() as u32;
+            numbers.append(&mut sketched.numbers);
             collection.shapes.append(&mut sketched.shapes);
             collection.shingle_counts.append(&mut sketched.shingle_counts);
             // Not every input has fields: what some records lack must not shift what others have.
@@ -123,14 +124,15 @@ impl<'a> Collection<'a> {
                     collection.files.len() - 1
                 })
             });
-            let blocks = collection.numbers.len().div_ceil(RECORDS_IN_A_BLOCK);
+            let blocks = numbers.len().div_ceil(RECORDS_IN_A_BLOCK);
             collection.part_of_block.resize(blocks, collection.parts.len() as u32);
-            collection.parts.push(Part { first, records: collection.numbers.len() as u32 - first, sketched, file });
-            if collection.numbers.len() >= u32::MAX as usize {
+            collection.parts.push(Part { first, records: numbers.len() as u32 - first, sketched, file });
+            if numbers.len() >= u32::MAX as usize {
                 return Err(Error::new(ErrorKind::TooLarge, "there are more records than one run can hold")
                     .advise("split the input, and compare the parts with --against"));
             }
         }
+        collection.numbers = Arc::new(numbers);
         Ok(collection)
     }
 
@@ -153,7 +155,7 @@ impl<'a> Collection<'a> {
         self.old
     }
 
-    pub(crate) fn numbers(&self) -> &[RecordNumber] {
+    pub(crate) fn numbers(&self) -> &Arc<Vec<RecordNumber>> {
         &self.numbers
     }
 

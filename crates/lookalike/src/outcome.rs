@@ -1,5 +1,7 @@
 //! What a run found, to be questioned: who is kept, for whom, which pairs, which groups, and at another threshold.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use crate::batch::RecordNumber;
@@ -91,7 +93,7 @@ pub struct Summary {
 #[derive(Clone, Debug)]
 pub struct Outcome {
     pub(crate) settings: Settings,
-    pub(crate) numbers: Vec<RecordNumber>,
+    pub(crate) numbers: Arc<Vec<RecordNumber>>,
     pub(crate) classes: Classes,
     pub(crate) edges: Vec<Edge>,
     pub(crate) knows_all_pairs: bool,

@@ -1,5 +1,7 @@
 //! The pipeline on one page: the only file that knows every stage.
 
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use crate::band::{Banding, Candidates, Crowds, sample_of};
@@ -153,7 +155,7 @@ impl Plan {
         let Resources { work, decided, .. } = collection.resources();
         let work = work.filter(|_| decided.is_none() || settings.group != Grouping::Anchored);
         let assignment = load_or_make(work, "groups", Stage::Group, watch, group)?;
-        let numbers = collection.numbers().to_vec();
+        let numbers = Arc::clone(collection.numbers());
         let (settings, sizes) = (settings.clone(), Vec::new());
         let mut outcome = Outcome {
             settings,

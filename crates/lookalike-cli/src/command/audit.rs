@@ -51,6 +51,7 @@ pub(crate) fn run(arguments: &AuditArguments, global: &GlobalArguments) -> Resul
     let report = arguments.report.open()?;
     let check = |old: &[Input], new: &[Input]| arguments.report.check(old, new).map(|()| 0);
     let intake = intake::read(&request, check, &plan, &progress)?;
+    intake.records.check_ids()?;
     let records = intake.old.into_iter().chain(intake.new).collect();
     let (audit, outcome) = plan.audit(records, arguments.sample, &progress)?;
     let found = Found {

@@ -132,13 +132,29 @@ impl Ready {
             decided: hear.as_ref().map(|hear| hear as &Hear<'_>),
             needs_pairs,
         };
-        let outcome = plan.finish_with(old, new, &resources, progress)?;
+        // Pairs are counted aloud before they are found, which an error should come before.
+        let outcome = if threads > 1 && !needs_pairs {
+            // Ids are checked where the stages leave a processor idle.
+            let check = || records.check_ids().inspect_err(|_| progress.fail());
+            let (outcome, checked) = rayon::join(|| plan.finish_with(old, new, &resources, progress), check);
+            checked?;
+            outcome?
+        } else {
+            records.check_ids()?;
+            plan.finish_with(old, new, &resources, progress)?
+        };
         let is_against_index = items.is_some();
         Ok(Found { plan, records, outcome, reader, is_against_index, work, addition })
     }
 
+    /// Refuses ids that stand twice.
+    fn check_ids(&self) -> Result<()> {
+        self.intake.records.check_ids()
+    }
+
     /// Does one part of a stage, and leaves it in work files.
     fn prepare(self, stage: Stage, shard: Shard, progress: &Progress) -> Result<()> {
+        self.check_ids()?;
         let Self { plan, intake, threads } = self;
         let Intake { old, new, records, reader, work, room, .. } = intake;
         let supply = SecondRead { reader: &reader, records: &records, plan: &plan, threads };

@@ -63,7 +63,7 @@ fn sketch(dedup: &dedup::DedupArguments, shard: Shard, global: &GlobalArguments)
     let progress = Progress::new(global).expecting_reuse();
     let request = dedup.request(Part::Sketching(shard));
     let check = |old: &[_], new: &[_]| dedup.destinations(old, new).map(|destinations| destinations.bytes(new));
-    Ready::read(&request, check, &dedup.matching, global, &progress)?;
+    Ready::read(&request, check, &dedup.matching, global, &progress)?.check_ids()?;
     say_done("sketch", shard, global, &progress);
     Ok(())
 }

@@ -73,10 +73,10 @@ impl Buckets {
     /// The buckets of these entries, in the order of their keys. The members of each ascend.
     pub(crate) fn of<K: Key>(entries: &Entries<K>) -> Self {
         let mut buckets = Self::default();
-        let (mut places, mut repeated) = (Vec::new(), Vec::new());
+        let (mut places, mut room) = (Vec::new(), Vec::new());
         for part in &entries.parts {
-            find_repeated(part, entries.bits, &mut places, &mut repeated);
-            sort(&mut repeated);
+            let repeated = find_repeated(part, entries.bits, &mut places, &mut room);
+            sort(repeated);
             for bucket in repeated.chunk_by(|left, right| left.0 == right.0).filter(|bucket| bucket.len() > 1) {
                 buckets.members.extend(bucket.iter().map(|(_, member)| *member));
                 buckets.ends.push(buckets.members.len());
@@ -151,27 +151,35 @@ fn sort<K: Key>(entries: &mut [(K, u32)]) {
 
 /// Finds the entries whose key may occur more than once. Most keys occur once, and setting two bits is much cheaper than
 /// sorting.
-fn find_repeated<K: Key>(entries: &[(K, u32)], skipped: u32, places: &mut Vec<[u64; 2]>, repeated: &mut Vec<(K, u32)>) {
+fn find_repeated<'a, K: Key>(
+    entries: &[(K, u32)],
+    skipped: u32,
+    places: &mut Vec<[u64; 2]>,
+    room: &'a mut Vec<(K, u32)>,
+) -> &'a mut [(K, u32)] {
     // Sixteen places for each entry: one entry in sixteen is taken along by chance.
     let bits = (entries.len() * 16).next_power_of_two().trailing_zeros().clamp(6, K::BITS - skipped);
     // Seen, and seen again, side by side.
     places.clear();
     places.resize(1 << (bits - 6), [0; 2]);
-    let place = |key: K| {
-        let at = key.bits(skipped, bits);
-        (at / 64, 1u64 << (at % 64))
-    };
     for (key, _) in entries {
-        let (word, bit) = place(*key);
-        let [seen, again] = &mut places[word];
+        let at = key.bits(skipped, bits);
+        let ([seen, again], bit) = (&mut places[at / 64], 1u64 << (at % 64));
         *again |= *seen & bit;
         *seen |= bit;
     }
-    repeated.clear();
-    repeated.extend(entries.iter().filter(|(key, _)| {
-        let (word, bit) = place(*key);
-        places[word][1] & bit != 0
-    }));
+    // Every entry is written, and the next one over it if it is not wanted: which ones are cannot be foreseen, and a branch for it
+    // would take longer.
+    if let (true, Some(any)) = (room.len() < entries.len(), entries.first()) {
+        room.resize(entries.len(), *any);
+    }
+    let mut count = 0;
+    for entry in entries {
+        let at = entry.0.bits(skipped, bits);
+        room[count] = *entry;
+        count += (places[at / 64][1] >> (at % 64) & 1) as usize;
+    }
+    &mut room[..count]
 }
 
 #[cfg(test)]

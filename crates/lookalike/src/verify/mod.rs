@@ -136,6 +136,9 @@ pub(crate) fn similarities(
     likeness: Likeness,
     watch: &dyn Watch,
 ) -> Result<Vec<f64>> {
+    if pairs.is_empty() {
+        return Ok(Vec::new());
+    }
     let mut edges: Vec<Edge> =
         pairs.iter().map(|(left, right)| Edge { left: *left, right: *right, similarity: UNKNOWN }).collect();
     let unseen = Unseen(watch);
