@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::batch::{KeepValue, RecordNumber};
 use crate::columns::Plain;
 use crate::error::{Error, ErrorKind, Result};
-use crate::hash::fingerprint;
+use crate::hash::{fingerprint, fingerprint_of_text};
 use crate::plan::{Method, Plan};
 use crate::run::Resources;
 use crate::settings::Verify;
@@ -47,6 +47,8 @@ pub(crate) struct Collection<'a> {
     slot_width: SlotWidth,
     /// Whether records are verified by sequences, whose elements have an order and occur more than once.
     has_sequences: bool,
+    /// Every so many-th element of a text tells the others.
+    apart: usize,
     resources: &'a Resources<'a>,
 }
 
@@ -105,6 +107,7 @@ impl<'a> Collection<'a> {
             },
             slot_width: plan.slot_width(),
             has_sequences: plan.settings().verify == Verify::Edit,
+            apart: plan.supplier().apart(),
             resources,
         };
         let mut numbers = Vec::with_capacity(records);
@@ -375,8 +378,10 @@ impl<'a> Collection<'a> {
         let fingerprints = self.fingerprints_of(records)?;
         supply.supply(&asked, &|first, lists| {
             for index in 0..lists.len() {
-                let within = self.within(records[first + index]);
-                if fingerprint(lists.get(index), within) != fingerprints[first + index] {
+                let (shingles, within) = (lists.get(index), self.within(records[first + index]));
+                let expected = fingerprints[first + index];
+                // Whether it is a text or a set is not known here.
+                if fingerprint_of_text(shingles, self.apart, within) != expected && fingerprint(shingles, within) != expected {
                     return Err(Error::new(ErrorKind::Changed, "a record is not what it was when it was read first")
                         .advise("run again once nothing writes to the input"));
                 }

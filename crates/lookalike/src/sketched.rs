@@ -2,7 +2,7 @@
 
 use crate::band::BandKeys;
 use crate::batch::{Batch, Content, KeepValue, RecordNumber};
-use crate::hash::{combine, fingerprint};
+use crate::hash::{combine, fingerprint, fingerprint_of_text};
 use crate::plan::{Method, Plan};
 use crate::settings::{Keep, Verify};
 use crate::shingle::{Shape, Shingler};
@@ -101,6 +101,7 @@ impl Sketcher {
         if let Some((minhash, _)) = &self.sketching {
             sketched.slots.reserve_exact(records * minhash.slots() * self.slot_width.bytes());
         }
+        let apart = self.supplier.as_ref().unwrap_or(&self.shingler).apart();
         self.keys.clear();
         for record in 0..records {
             let content = batch.content(record);
@@ -118,7 +119,10 @@ impl Sketcher {
             };
             sketched.shapes.push(shape);
             sketched.shingle_counts.push(supplied.len().try_into().unwrap_or(u32::MAX));
-            sketched.fingerprints.push(fingerprint(supplied, within));
+            sketched.fingerprints.push(match content {
+                Content::Text(_) => fingerprint_of_text(supplied, apart, within),
+                Content::Set(_) => fingerprint(supplied, within),
+            });
             if let Some(lists) = &mut sketched.shingles {
                 lists.push(supplied);
             }

@@ -67,6 +67,12 @@ impl Shingler {
         Self { ignored, ..self }
     }
 
+    /// Every so many-th shingle of a text, with the last, has all of its tokens, so that these tell the others.
+    pub(crate) fn apart(&self) -> usize {
+        // Where some are left out, neighbours need not overlap.
+        if self.ignored.is_empty() { self.shingles.k() / self.shingles.step() } else { 1 }
+    }
+
     /// Appends the shingle hashes of a text, or the elements of a set.
     pub fn append(&mut self, content: Content<'_>, hashes: &mut Vec<u64>) -> Shape {
         match content {
@@ -200,6 +206,38 @@ mod tests {
         let mut hashes = Vec::new();
         Shingler::new(shingles, shingles.default_normalize(), false).append_text(text, &mut hashes);
         sort_distinct(&mut hashes)
+    }
+
+    #[test]
+    fn every_so_many_th_shingle_tells_the_others() {
+        let mut random = hash::SplitMix(4);
+        for (kind, bag) in ["words:5", "words:5/2", "words:5/5", "words:1", "chars:9", "chars:4/3", "lines"]
+            .into_iter()
+            .flat_map(|kind| [(kind, false), (kind, true)])
+        {
+            let shingles: Shingles = kind.parse().unwrap();
+            let mut shingler = Shingler::new(shingles, shingles.default_normalize(), bag);
+            let mut seen = std::collections::HashMap::new();
+            let mut see = |words: &[u64]| {
+                let text: String = words.iter().flat_map(|word| [["a", "bc", "d"][*word as usize], " \n"]).collect();
+                let mut hashes = Vec::new();
+                shingler.append_text(&text, &mut hashes);
+                let fingerprint = hash::fingerprint_of_text(&hashes, shingler.apart(), 0);
+                assert_eq!(seen.entry(fingerprint).or_insert_with(|| hashes.clone()), &hashes, "{kind} {bag} {text:?}");
+            };
+            // Lengths around the places where one more shingle is looked at, of one word and of several.
+            for length in 0..60 {
+                see(&vec![0; length]);
+                for _ in 0..20 {
+                    let mut words: Vec<u64> = (0..length).map(|_| random.below(3)).collect();
+                    see(&words);
+                    if let Some(word) = words.get_mut(random.below(length.max(1) as u64) as usize) {
+                        *word = (*word + 1) % 3;
+                    }
+                    see(&words);
+                }
+            }
+        }
     }
 
     #[test]
