@@ -73,10 +73,10 @@ impl Buckets {
     /// The buckets of these entries, in the order of their keys. The members of each ascend.
     pub(crate) fn of<K: Key>(entries: &Entries<K>) -> Self {
         let mut buckets = Self::default();
-        let (mut places, mut room) = (Vec::new(), Vec::new());
+        let (mut places, mut room, mut sorting) = (Vec::new(), Vec::new(), Sorting::default());
         for part in &entries.parts {
             let repeated = find_repeated(part, entries.bits, &mut places, &mut room);
-            sort(repeated);
+            let repeated = sorting.sort(repeated, entries.bits);
             for bucket in repeated.chunk_by(|left, right| left.0 == right.0).filter(|bucket| bucket.len() > 1) {
                 buckets.members.extend(bucket.iter().map(|(_, member)| *member));
                 buckets.ends.push(buckets.members.len());
@@ -139,6 +139,53 @@ impl Checkpoint for Buckets {
     }
 }
 
+/// Sorts the entries of a part by key, then by member, in buffers that are used again.
+struct Sorting<K> {
+    ends: Vec<u32>,
+    sorted: Vec<(K, u32)>,
+}
+
+impl<K> Default for Sorting<K> {
+    fn default() -> Self {
+        Self { ends: Vec::new(), sorted: Vec::new() }
+    }
+}
+
+impl<K: Key> Sorting<K> {
+    /// Keys are hashes, so that about one falls into each of as many places as there are entries.
+    fn sort(&mut self, entries: &[(K, u32)], skipped: u32) -> &[(K, u32)] {
+        let Some(any) = entries.first() else { return &[] };
+        let bits = entries.len().next_power_of_two().trailing_zeros().clamp(1, K::BITS - skipped);
+        // Summed up, each place's start stands where it moves to its end.
+        self.ends.clear();
+        self.ends.resize((1 << bits) + 1, 0);
+        for (key, _) in entries {
+            self.ends[key.bits(skipped, bits) + 1] += 1;
+        }
+        let mut sum = 0;
+        for end in &mut self.ends {
+            sum += *end;
+            *end = sum;
+        }
+        self.sorted.clear();
+        self.sorted.resize(entries.len(), *any);
+        for entry in entries {
+            let next = &mut self.ends[entry.0.bits(skipped, bits)];
+            self.sorted[*next as usize] = *entry;
+            *next += 1;
+        }
+        let mut start = 0;
+        for end in &self.ends[..1 << bits] {
+            let end = *end as usize;
+            if end - start > 1 {
+                sort(&mut self.sorted[start..end]);
+            }
+            start = end;
+        }
+        &self.sorted
+    }
+}
+
 /// Sorts entries by key, then by member.
 fn sort<K: Key>(entries: &mut [(K, u32)]) {
     // Mostly the members ascend already, and need only stay as they are. That takes far less time where few keys have most of them.
@@ -156,7 +203,7 @@ fn find_repeated<'a, K: Key>(
     skipped: u32,
     places: &mut Vec<[u64; 2]>,
     room: &'a mut Vec<(K, u32)>,
-) -> &'a mut [(K, u32)] {
+) -> &'a [(K, u32)] {
     // Sixteen places for each entry: one entry in sixteen is taken along by chance.
     let bits = (entries.len() * 16).next_power_of_two().trailing_zeros().clamp(6, K::BITS - skipped);
     // Seen, and seen again, side by side.
@@ -179,7 +226,7 @@ fn find_repeated<'a, K: Key>(
         room[count] = *entry;
         count += (places[at / 64][1] >> (at % 64) & 1) as usize;
     }
-    &mut room[..count]
+    &room[..count]
 }
 
 #[cfg(test)]

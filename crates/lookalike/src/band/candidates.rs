@@ -56,18 +56,20 @@ impl<P: Fn(u32) -> bool + Sync> Banding<'_, P> {
     /// The candidates of all bands.
     pub(crate) fn find(&self) -> Result<Candidates> {
         let mut limit = pairs_in_memory(self.room());
-        let (mut pairs, mut comparisons) = (Vec::new(), 0);
+        let (mut lists, mut listed, mut comparisons) = (Vec::new(), 0, 0);
         let seen = self.for_each_band(Shard::ALL, |band| {
-            pairs.extend_from_slice(&band.pairs);
+            listed += band.pairs.len();
+            lists.push(band.pairs);
             comparisons += band.comparisons;
             // Most pairs meet in several bands: what is found twice need not wait until the end.
-            if pairs.len() > limit {
-                sort_distinct(&mut pairs);
+            if listed > limit {
+                lists = vec![merge_distinct(std::mem::take(&mut lists), self.classes.len())];
+                listed = lists[0].len();
                 // Where most are different there is nothing to be gained by doing that again for every band.
-                limit = limit.max(2 * pairs.len());
+                limit = limit.max(2 * listed);
             }
         })?;
-        sort_distinct(&mut pairs);
+        let pairs = merge_distinct(lists, self.classes.len());
         let Seen { bounded, left_out, observed, crowded } = seen;
         let crowds = if crowded.is_empty() { None } else { Some(self.crowds(crowded)?) };
         let looked_at = pairs.len() as u64;
@@ -247,6 +249,26 @@ struct Compared {
 fn pairs_in_memory(room: u64) -> usize {
     const LEAST: u64 = 1 << 20;
     (room / 64).max(LEAST) as usize
+}
+
+/// Each pair of these lists once, in ascending order.
+fn merge_distinct(lists: Vec<Vec<Edge>>, classes: usize) -> Vec<Edge> {
+    const PARTS_OF_A_THREAD: usize = 8;
+    // By the left one, so that every part is sorted by itself.
+    let parts = PARTS_OF_A_THREAD * rayon::current_num_threads();
+    let classes_of_part = classes.div_ceil(parts).max(1);
+    let in_parts = |list: Vec<Edge>| {
+        let mut in_parts = vec![Vec::with_capacity(list.len() / parts); parts];
+        list.into_iter().for_each(|edge| in_parts[edge.left as usize / classes_of_part].push(edge));
+        in_parts
+    };
+    let lists: Vec<Vec<Vec<Edge>>> = lists.into_par_iter().map(in_parts).collect();
+    let merged = |part: usize| {
+        let mut pairs: Vec<Edge> = lists.iter().flat_map(|parts| &parts[part]).copied().collect();
+        sort_distinct(&mut pairs);
+        pairs
+    };
+    (0..parts).into_par_iter().map(merged).collect::<Vec<_>>().concat()
 }
 
 /// Each pair once, in ascending order.

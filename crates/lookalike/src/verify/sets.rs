@@ -13,6 +13,8 @@ use crate::supply::ShingleLists;
 
 /// Elements of sets that lie together: so few that they fit where the sketches of a batch were.
 const ELEMENTS_IN_A_RUN: usize = 4096;
+/// Sets that a thread copies in one go: enough to fill many runs.
+const COPIED_AT_ONCE: usize = 512;
 /// Bits for each element, at least, by which two sets are told apart before they are compared.
 const BITS_OF_AN_ELEMENT: usize = 16;
 /// The set of a class that has none here.
@@ -101,7 +103,9 @@ impl DistinctSets {
         let mut needed: Vec<u32> = loaded.classes.iter().copied().filter(|class| last_step(*class) > step).collect();
         // What goes at the same time lies together.
         needed.sort_by_key(|class| last_step(*class));
-        let together = needed.chunk_by(|left, right| last_step(*left) == last_step(*right)).collect::<Vec<_>>();
+        let together = needed.chunk_by(|left, right| last_step(*left) == last_step(*right));
+        // Mostly it is all of them, and all threads have their part in copying.
+        let together: Vec<&[u32]> = together.flat_map(|classes| classes.chunks(COPIED_AT_ONCE)).collect();
         // Run by run: in one list, to be cut into runs, they would be there a third time.
         let copied = |classes: &[u32]| {
             let mut runs: Vec<(usize, ShingleLists)> = Vec::new();
