@@ -12,6 +12,8 @@ const NONE: u32 = u32::MAX;
 /// component that does not is cut into several, which are loaded two by two.
 #[derive(Debug)]
 pub(crate) struct Blocks {
+    compared: Compared,
+    /// For each class, its block; empty if there is only one.
     block_of: Vec<u32>,
     /// The blocks that are loaded together, one after another; the first is never behind the second.
     tasks: Vec<(u32, u32)>,
@@ -26,31 +28,29 @@ impl Blocks {
         weight: impl Fn(u32) -> u64,
         room: u64,
     ) -> Result<Self> {
-        let mut block_of = vec![NONE; classes];
+        let mut compared = Compared(vec![0; classes.div_ceil(64)]);
         let mut total = 0;
         for_each_link(&mut |link| {
             for class in link {
-                if std::mem::take(&mut block_of[*class as usize]) == NONE {
+                if compared.insert(*class) {
                     total += weight(*class);
                 }
             }
         })?;
         if total <= room {
-            return Ok(Self { block_of, tasks: vec![(0, 0)] });
+            return Ok(Self { compared, block_of: Vec::new(), tasks: vec![(0, 0)] });
         }
+        let mut block_of = vec![NONE; classes];
         let mut components = Components::new(classes);
         for_each_link(&mut |link| link.iter().for_each(|class| components.join(link[0], *class)))?;
         let mut weights = vec![0u64; classes];
-        for class in (0..classes as u32).filter(|class| block_of[*class as usize] != NONE) {
+        for class in compared.iter() {
             weights[components.least(class) as usize] += weight(class);
         }
         let mut tasks = Vec::new();
         let (mut blocks, mut open, mut filled) = (0, None, 0);
         let mut cut: HashMap<u32, (Vec<u32>, u64)> = HashMap::new();
-        for class in 0..classes as u32 {
-            if block_of[class as usize] == NONE {
-                continue;
-            }
+        for class in compared.iter() {
             let least = components.least(class);
             let component_weight = weights[least as usize];
             block_of[class as usize] = if component_weight > room {
@@ -81,7 +81,7 @@ impl Blocks {
                 block
             };
         }
-        Ok(Self { block_of, tasks })
+        Ok(Self { compared, block_of, tasks })
     }
 
     /// The blocks that are loaded together, one after another.
@@ -91,16 +91,37 @@ impl Blocks {
 
     /// The classes that are loaded for a task.
     pub(crate) fn loaded(&self, task: (u32, u32)) -> impl Iterator<Item = u32> + Clone + '_ {
-        (0u32..)
-            .zip(&self.block_of)
-            .filter(move |(_, block)| **block == task.0 || **block == task.1)
-            .map(|(class, _)| class)
+        let is_in_task = move |block: &u32| *block == task.0 || *block == task.1;
+        self.compared.iter().filter(move |class| self.block_of.get(*class as usize).is_none_or(is_in_task))
     }
 
     /// The task in which two classes are compared.
     pub(crate) fn task_of(&self, left: u32, right: u32) -> (u32, u32) {
-        let (left, right) = (self.block_of[left as usize], self.block_of[right as usize]);
+        let block_of = |class: u32| self.block_of.get(class as usize).copied().unwrap_or(0);
+        let (left, right) = (block_of(left), block_of(right));
         (left.min(right), left.max(right))
+    }
+}
+
+/// Which classes are compared with any, a bit for each: mostly they are few, and all in one block.
+#[derive(Debug)]
+struct Compared(Vec<u64>);
+
+impl Compared {
+    /// Notes a class; tells whether it is new.
+    fn insert(&mut self, class: u32) -> bool {
+        let (word, bit) = (&mut self.0[class as usize / 64], 1u64 << (class % 64));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    }
+
+    /// The classes, in ascending order.
+    fn iter(&self) -> impl Iterator<Item = u32> + Clone + '_ {
+        self.0.iter().enumerate().filter(|(_, word)| **word > 0).flat_map(|(at, word)| {
+            let rest = |bits: &u64| Some(bits & (bits - 1)).filter(|rest| *rest > 0);
+            std::iter::successors(Some(*word), rest).map(move |bits| at as u32 * 64 + bits.trailing_zeros())
+        })
     }
 }
 

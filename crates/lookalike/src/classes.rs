@@ -25,7 +25,7 @@ pub(crate) struct Classes {
     /// For each record, its class.
     class_of: Vec<u32>,
     members: Lists<u32>,
-    /// Classes without a new record; they are not paired with each other.
+    /// Classes without a new record; they are not paired with each other. Empty where there are no old ones.
     only_old: Vec<bool>,
     old: usize,
 }
@@ -57,7 +57,8 @@ impl Classes {
         });
         let old = collection.old();
         let is_old = |record: &u32| (*record as usize) < old;
-        let only_old = (0..classes).map(|class| old > 0 && members.of(class).iter().all(is_old)).collect();
+        let classes = if old > 0 { 0..classes } else { 0..0 };
+        let only_old = classes.map(|class| members.of(class).iter().all(is_old)).collect();
         Ok(Self { order, class_of, members, only_old, old })
     }
 
@@ -67,16 +68,14 @@ impl Classes {
         let classes = class_of.iter().max().map_or(0, |last| *last as usize + 1);
         let order: Vec<u32> = (0..class_of.len() as u32).collect();
         let members = Lists::new(classes, || class_of.iter().copied().zip(0..));
-        Self { order, class_of, members, only_old: vec![false; classes], old: 0 }
+        Self { order, class_of, members, only_old: Vec::new(), old: 0 }
     }
 
     /// For each record, its class if it stands for it.
     pub(crate) fn class_of_representatives(&self) -> Vec<u32> {
-        let mut class_of = vec![NONE; self.class_of.len()];
-        for class in 0..self.len() as u32 {
-            class_of[self.representative(class) as usize] = class;
-        }
-        class_of
+        let classes = (0u32..self.class_of.len() as u32).into_par_iter().zip(&self.class_of);
+        let stands_for = |record: u32, class: u32| class != NONE && self.representative(class) == record;
+        classes.map(|(record, class)| if stands_for(record, *class) { *class } else { NONE }).collect()
     }
 
     /// The records that stand for these classes, in input order, and the classes in the same order.
@@ -141,7 +140,7 @@ impl Classes {
 
     /// Whether two classes may make a pair: not if all their records are old.
     pub(crate) fn may_pair(&self, left: u32, right: u32) -> bool {
-        !(self.only_old[left as usize] && self.only_old[right as usize])
+        self.only_old.is_empty() || !(self.only_old[left as usize] && self.only_old[right as usize])
     }
 }
 
@@ -150,21 +149,26 @@ struct EarlierAlike(Vec<u32>);
 
 impl EarlierAlike {
     fn of(collection: &Collection<'_>, order: &[u32]) -> Result<Self> {
-        let mut earlier_alike: Vec<u32> = (0..collection.len() as u32).collect();
+        let mut earlier_alike: Vec<u32> = (0..collection.len() as u32).into_par_iter().collect();
         for record in order.iter().filter(|record| collection.shape(**record) == Shape::Empty) {
             earlier_alike[*record as usize] = NONE;
         }
-        let mut rank_of = vec![0; order.len()];
-        for (rank, record) in (0u32..).zip(order) {
-            rank_of[*record as usize] = rank;
+        let mut ranks = Vec::new();
+        // Mostly the first is kept, and then the order is that of the records.
+        if !order.par_iter().enumerate().all(|(rank, record)| rank == *record as usize) {
+            ranks.resize(order.len(), 0);
+            for (rank, record) in (0u32..).zip(order) {
+                ranks[*record as usize] = rank;
+            }
         }
+        let rank_of = |record: usize| ranks.get(record).copied().unwrap_or(record as u32);
         let is_full = |record: usize| collection.shape(record as u32) != Shape::Empty;
         let by_sequence = || {
             let mut entries = Entries::with_room_for(collection.len());
             collection.for_each_fingerprint(|first, fingerprints| {
                 for (record, fingerprint) in (first as usize..).zip(fingerprints).filter(|(record, _)| is_full(*record))
                 {
-                    entries.push((*fingerprint >> 96) as u32, rank_of[record]);
+                    entries.push((*fingerprint >> 96) as u32, rank_of(record));
                 }
             })?;
             Ok(Buckets::of(&entries))
@@ -176,7 +180,7 @@ impl EarlierAlike {
             let mut entries = Entries::with_room_for(collection.len());
             collection.for_each_mark(|first, marks| {
                 for (record, mark) in (first as usize..).zip(marks).filter(|(record, _)| is_full(*record)) {
-                    entries.push((*mark >> 32) as u32, rank_of[record]);
+                    entries.push((*mark >> 32) as u32, rank_of(record));
                 }
             })?;
             Ok(Buckets::of(&entries))

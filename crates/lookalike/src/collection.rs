@@ -381,7 +381,9 @@ impl<'a> Collection<'a> {
                 let (shingles, within) = (lists.get(index), self.within(records[first + index]));
                 let expected = fingerprints[first + index];
                 // Whether it is a text or a set is not known here.
-                if fingerprint_of_text(shingles, self.apart, within) != expected && fingerprint(shingles, within) != expected {
+                if fingerprint_of_text(shingles, self.apart, within) != expected
+                    && fingerprint(shingles, within) != expected
+                {
                     return Err(Error::new(ErrorKind::Changed, "a record is not what it was when it was read first")
                         .advise("run again once nothing writes to the input"));
                 }
