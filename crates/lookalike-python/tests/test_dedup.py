@@ -203,7 +203,8 @@ def test_progress_is_told_and_an_exception_in_it_ends_the_run() -> None:
 
 
 def test_a_bar_is_shown_and_taken_away(capsys: pytest.CaptureFixture[str]) -> None:
-    la.dedup(corpus(60_000), 0.5, threads=1, progress=True)
+    # Enough that a fast machine has something to read when it is looked at first, after a tenth of a second.
+    la.dedup(corpus(400_000), 0.5, threads=1, progress=True)
     shown = capsys.readouterr().err
     assert "read" in shown and shown.endswith("\r")
 
