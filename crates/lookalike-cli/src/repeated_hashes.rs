@@ -27,7 +27,9 @@ impl RepeatedHashes {
         let bits = (BITS_OF_A_HASH * count).next_power_of_two().trailing_zeros().max(6 + LEAST_PARTS);
         // Two bits for each place.
         let parts = (bits - 2).saturating_sub(PART_BYTES).clamp(LEAST_PARTS, MOST_PARTS);
-        Self { bits, parts, seen: vec![[0; 2]; 1 << (bits - 6)] }
+        // Written, by all threads: memory that is new and read first has the kernel map it twice, and stop the other threads for it.
+        let seen = (0..1usize << (bits - 6)).into_par_iter().map(|_| [0; 2]).collect();
+        Self { bits, parts, seen }
     }
 
     /// Sees all hashes of these lists, which are in memory for as long as that takes.

@@ -49,6 +49,8 @@ impl Lists<u32> {
             (rest, placed) = (behind, before);
         }
         parts.into_par_iter().for_each(|(first, placed, ends, values)| {
+            // Memory that is new and read before it is written has the kernel map it twice, and stop the other threads for it.
+            ends.fill(0);
             let here = |group: &'_ &[u32]| in_part(group, first)..in_part(group, first + ends.len());
             let ranges: Vec<_> = groups.iter().map(here).collect();
             let entries = || {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::batch::RecordNumber;
@@ -149,9 +150,10 @@ impl Outcome {
     /// The groups of two or more, by keeper in input order.
     pub fn groups(&self) -> Vec<Group> {
         let mut dropped: Vec<(usize, usize, f64)> = (0..self.len())
+            .into_par_iter()
             .filter_map(|record| self.original_of(record).map(|(keeper, similarity)| (keeper, record, similarity)))
             .collect();
-        dropped.sort_unstable_by_key(|(keeper, record, _)| (*keeper, *record));
+        dropped.par_sort_unstable_by_key(|(keeper, record, _)| (*keeper, *record));
         dropped
             .chunk_by(|left, right| left.0 == right.0)
             .map(|group| Group {

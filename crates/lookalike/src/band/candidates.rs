@@ -438,8 +438,9 @@ impl Comparing<'_> {
     /// Whether two classes that share a key may make a pair. Keys differ where records may not meet; but only halves of them
     /// are kept, which may be the same.
     fn may_pair(&self, left: u32, right: u32) -> bool {
-        let classes = self.classes;
-        classes.may_pair(left, right)
-            && self.collection.may_meet(classes.representative(left), classes.representative(right))
+        let (classes, collection) = (self.classes, self.collection);
+        let may_meet = || collection.may_meet(classes.representative(left), classes.representative(right));
+        // Who stands for a class is far away, and mostly need not be known.
+        classes.may_pair(left, right) && (!collection.are_apart() || may_meet())
     }
 }

@@ -14,7 +14,7 @@ const NONE: u32 = u32::MAX;
 pub(crate) fn anchored(classes: &Classes, edges: &[Edge], measure: Measure) -> Assignment {
     let (records, old) = classes.records();
     let company = Company::of(classes, edges);
-    let neighbours = company.stands_for(edges, measure);
+    let neighbours = company.stands_for(classes, edges, measure);
     let mut assignment = Assignment::alone(records);
     // The best keeper so far of every class. Keepers announce themselves to their neighbours when they become keepers,
     // and a class hears them in keep order: so among equals the earlier stays.
@@ -74,14 +74,18 @@ impl Company {
     }
 
     /// For each of them, those whose records it may stand for, and how alike those are to it: both ways for a symmetric measure; a
-    /// container may stand for what it contains.
-    fn stands_for(&self, edges: &[Edge], measure: Measure) -> Lists<(u32, f64)> {
+    /// container may stand for what it contains. Whoever is decided before is left out.
+    fn stands_for(&self, classes: &Classes, edges: &[Edge], measure: Measure) -> Lists<(u32, f64)> {
+        // Classes come in keep order by their first records, which a later class does not stand for; it may for their copies.
+        let is_heard = |keeper: u32, other: u32| keeper < other || classes.members(other).len() > 1;
+        let place = |class: u32| self.places[class as usize] - 1;
+        let entry = |keeper: u32, other: u32, similarity: f64| {
+            is_heard(keeper, other).then(|| (place(keeper), (place(other), similarity)))
+        };
         Lists::new(self.len(), || {
-            edges.iter().flat_map(|edge| {
-                let (left, right) = (self.places[edge.left as usize] - 1, self.places[edge.right as usize] - 1);
-                let right_for_left = (right, (left, edge.similarity));
-                let left_for_right = (left, (right, edge.similarity));
-                [Some(right_for_left), (measure == Measure::Jaccard).then_some(left_for_right)].into_iter().flatten()
+            edges.iter().flat_map(|Edge { left, right, similarity }| {
+                let left_for_right = (measure == Measure::Jaccard).then(|| entry(*left, *right, *similarity));
+                [entry(*right, *left, *similarity), left_for_right.flatten()].into_iter().flatten()
             })
         })
     }

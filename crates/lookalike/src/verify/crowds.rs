@@ -377,7 +377,7 @@ impl<'a> InCrowds<'a> {
             rights.par_iter().with_min_len(8).map_init(Vec::new, |found, right| of_class(*right, found)).collect();
         Candidates {
             comparisons: found.iter().map(|(compared, _)| compared).sum(),
-            pairs: found.into_iter().flat_map(|(_, pairs)| pairs).collect(),
+            pairs: found.into_par_iter().flat_map_iter(|(_, pairs)| pairs).collect(),
         }
     }
 
@@ -417,7 +417,7 @@ impl<'a> InCrowds<'a> {
     /// Loads the sets of these classes, as far as they are not here.
     fn load(&mut self, round: &mut Round, classes: impl Iterator<Item = u32>) -> Result<()> {
         let mut asked: Vec<u32> = classes.filter(|class| !self.sets.holds(*class)).collect();
-        asked.sort_unstable();
+        asked.par_sort_unstable();
         asked.dedup();
         if asked.is_empty() {
             return Ok(());
