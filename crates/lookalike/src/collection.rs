@@ -171,14 +171,9 @@ impl<'a> Collection<'a> {
         self.shingle_counts[record as usize] as usize
     }
 
-    /// Whether only records meet that have the same value.
-    pub(crate) fn are_apart(&self) -> bool {
-        !self.within.is_empty()
-    }
-
     /// Whether two records may meet: they have the same value, where only those do.
     pub(crate) fn may_meet(&self, left: u32, right: u32) -> bool {
-        !self.are_apart() || self.within(left) == self.within(right)
+        self.within.is_empty() || self.within(left) == self.within(right)
     }
 
     pub(crate) fn within(&self, record: u32) -> u64 {

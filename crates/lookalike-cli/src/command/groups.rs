@@ -6,7 +6,6 @@ use anyhow::Result;
 use clap::Args;
 use lookalike::Group;
 use lookalike_io::{FinishedFile, Input, remove_abandoned};
-use rayon::prelude::*;
 use serde_json::json;
 
 use super::Ready;
@@ -71,29 +70,15 @@ pub(crate) fn run(arguments: &GroupsArguments, global: &GlobalArguments) -> Resu
 }
 
 fn write_lines(groups: &[Group], records: &Records, mut sink: Sink) -> Result<()> {
-    /// Groups whose lines wait to be written.
-    const AT_ONCE: usize = 1 << 16;
-    /// Groups whose lines a thread makes in one go.
-    const TOGETHER: usize = 1 << 8;
-    for groups in groups.chunks(AT_ONCE) {
-        let lines: Vec<Vec<u8>> =
-            groups.par_chunks(TOGETHER).map(|groups| lines_of(groups, records)).collect::<Result<_>>()?;
-        lines.iter().try_for_each(|lines| sink.write_all(lines))?;
+    for group in groups {
+        write_escaped(&mut sink, &records.name(group.keeper))?;
+        for (member, _) in &group.members {
+            sink.write_all(b"\t")?;
+            write_escaped(&mut sink, &records.name(*member))?;
+        }
+        sink.write_all(b"\n")?;
     }
     sink.commit()
-}
-
-fn lines_of(groups: &[Group], records: &Records) -> Result<Vec<u8>> {
-    let mut lines = Vec::new();
-    for group in groups {
-        write_escaped(&mut lines, &records.name(group.keeper))?;
-        for (member, _) in &group.members {
-            lines.push(b'\t');
-            write_escaped(&mut lines, &records.name(*member))?;
-        }
-        lines.push(b'\n');
-    }
-    Ok(lines)
 }
 
 fn write_objects(groups: &[Group], records: &Records, mut sink: Sink) -> Result<()> {

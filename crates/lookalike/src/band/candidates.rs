@@ -268,7 +268,10 @@ fn merge_distinct(lists: Vec<Vec<Edge>>, classes: usize) -> Vec<Edge> {
         sort_distinct(&mut pairs);
         pairs
     };
-    (0..parts).into_par_iter().map(merged).collect::<Vec<_>>().concat()
+    let merged: Vec<Vec<Edge>> = (0..parts).into_par_iter().map(merged).collect();
+    // Not needed any more, and as large.
+    drop(lists);
+    merged.concat()
 }
 
 /// Each pair once, in ascending order.
@@ -438,9 +441,8 @@ impl Comparing<'_> {
     /// Whether two classes that share a key may make a pair. Keys differ where records may not meet; but only halves of them
     /// are kept, which may be the same.
     fn may_pair(&self, left: u32, right: u32) -> bool {
-        let (classes, collection) = (self.classes, self.collection);
-        let may_meet = || collection.may_meet(classes.representative(left), classes.representative(right));
-        // Who stands for a class is far away, and mostly need not be known.
-        classes.may_pair(left, right) && (!collection.are_apart() || may_meet())
+        let classes = self.classes;
+        classes.may_pair(left, right)
+            && self.collection.may_meet(classes.representative(left), classes.representative(right))
     }
 }
